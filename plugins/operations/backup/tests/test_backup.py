@@ -1,4 +1,4 @@
-"""A backup is whole, says what it lacks, and a home comes back from it."""
+"""Backups are complete, name what they leave out, and can be restored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .conftest import Home
 Homes = Callable[[str], Home]
 
 
-def test_a_home_comes_back(home: Home, homes: Homes) -> None:
+def test_backup_restores_a_home(home: Home, homes: Homes) -> None:
     told = home.run("create")
     assert "5 files" in told, told
     assert ".env" in told
@@ -41,7 +41,7 @@ def test_a_home_comes_back(home: Home, homes: Homes) -> None:
 
 
 @pytest.mark.slow
-def test_secrets_are_kept_only_on_request(home: Home, homes: Homes) -> None:
+def test_secrets_are_included_only_on_request(home: Home, homes: Homes) -> None:
     home.run("create", "--secrets")
     home.run("restore", str(home.newest()), "--to", str(homes("plain").folder))
     assert (homes("plain").folder / ".env").read_text() == "OPENAI_API_KEY=sk-1\n"
@@ -58,7 +58,7 @@ def test_secrets_are_kept_only_on_request(home: Home, homes: Homes) -> None:
     assert "a passphrase is needed" in home.run("restore", str(file), code=1)
 
 
-def test_a_plain_backup_holds_no_key_however_it_is_called(home: Home, homes: Homes) -> None:
+def test_plain_backup_contains_no_key_files_of_any_name(home: Home, homes: Homes) -> None:
     key = base64.b64encode(bytes(range(32))).decode() + "\n"
     member = json.dumps({"name": "me", "seed": bytes(range(32)).hex()})
     keys = {
@@ -96,7 +96,7 @@ def given_passphrase(home: Home, passphrase: str) -> None:
     (home.folder / ".env").write_text(f"OPENAI_API_KEY=sk-1\n{line}")
 
 
-def test_a_restore_keeps_the_homes_own_secrets_and_can_be_undone(home: Home) -> None:
+def test_restore_keeps_secrets_of_home_and_can_be_undone(home: Home) -> None:
     home.run("create")
     file = home.newest()
     home.say("second")
@@ -120,7 +120,7 @@ def test_a_restore_keeps_the_homes_own_secrets_and_can_be_undone(home: Home) -> 
     restore.close()
 
 
-def test_profiles_stay_with_the_home(home: Home, homes: Homes) -> None:
+def test_restore_leaves_profiles_unchanged(home: Home, homes: Homes) -> None:
     """Each is a home of its own: a restore neither takes it away nor makes it what it was."""
     work = home.folder / "profiles/work"
     work.mkdir(parents=True)
@@ -151,7 +151,7 @@ def test_profiles_stay_with_the_home(home: Home, homes: Homes) -> None:
     assert there() == ("still at work\n", "work\n")
 
 
-def test_a_gateway_at_work_is_not_replaced(home: Home, homes: Homes) -> None:
+def test_restore_is_refused_while_gateway_runs(home: Home, homes: Homes) -> None:
     home.run("create")
     file = home.newest()
     home.close()
@@ -160,7 +160,7 @@ def test_a_gateway_at_work_is_not_replaced(home: Home, homes: Homes) -> None:
     assert "a gateway is running in" in told
 
 
-def test_a_backup_is_one_moment_of_a_home_that_is_written_to(home: Home) -> None:
+def test_backup_during_writes_is_consistent(home: Home) -> None:
     stop = threading.Event()
     home.say("first")
 
@@ -200,7 +200,7 @@ def test_a_backup_is_one_moment_of_a_home_that_is_written_to(home: Home) -> None
     assert counts["one"] == counts["two"] > 0
 
 
-def test_what_is_not_whole_is_not_restored(home: Home, homes: Homes, tmp_path: Path) -> None:
+def test_damaged_backup_is_not_restored(home: Home, homes: Homes, tmp_path: Path) -> None:
     home.run("create")
     whole = home.newest().read_bytes()
     file = tmp_path / "broken.tar.zst"
@@ -254,7 +254,7 @@ def escaping(files: dict[str, bytes]) -> None:
         (escaping, "which no backup may contain"),
     ],
 )
-def test_a_backup_that_was_changed_is_found_out(
+def test_changed_backup_is_detected(
     home: Home, tmp_path: Path, change: Callable[[dict[str, bytes]], object], told: str
 ) -> None:
     home.run("create")
@@ -265,7 +265,9 @@ def test_a_backup_that_was_changed_is_found_out(
 
 
 @pytest.mark.parametrize("length", [0, 40])
-def test_a_backup_that_ends_early_is_told_as_that(home: Home, tmp_path: Path, length: int) -> None:
+def test_truncated_backup_is_reported_as_ending_early(
+    home: Home, tmp_path: Path, length: int
+) -> None:
     home.run("create")
     file = tmp_path / "cut.tar.zst"
     file.write_bytes(home.newest().read_bytes()[:length])
@@ -275,7 +277,7 @@ def test_a_backup_that_ends_early_is_told_as_that(home: Home, tmp_path: Path, le
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_no_changed_byte_passes(
+def test_any_changed_byte_is_detected(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, one_backup: bytes
 ) -> None:
     from hookline_backup.archive import BackupError, Manifest
@@ -302,7 +304,7 @@ def verify_whole(data: bytes, file: Path) -> object:
     return verify(file, None).files
 
 
-def test_nothing_open_is_done_twice(home: Home) -> None:
+def test_restored_messages_and_deliveries_are_held_until_resend(home: Home) -> None:
     home.close()
     with closing(sqlite3.connect(home.folder / "hookline.db")) as database, database:
         database.execute(
@@ -336,7 +338,7 @@ def test_nothing_open_is_done_twice(home: Home) -> None:
     elsewhere.close()
 
 
-def test_nothing_comes_between_a_held_turn_and_its_end(home: Home) -> None:
+def test_message_after_restore_does_not_join_session_with_held_turn(home: Home) -> None:
     home.close()
     with closing(sqlite3.connect(home.folder / "hookline.db")) as database, database:
         database.execute(

@@ -1,4 +1,4 @@
-"""A kill at any step of a restore leaves the one home or the other, whole."""
+"""A kill at any step of a restore leaves either the old or the new home, complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def restore(file: Path, home: Path, point: str = "") -> subprocess.CompletedProc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-def test_a_killed_restore(home: Home, point: str, homes: Callable[[str], Home]) -> None:
+def test_killed_restore_leaves_a_complete_home(
+    home: Home, point: str, homes: Callable[[str], Home]
+) -> None:
     home.run("create")
     file = home.newest()
     home.say("second")

@@ -1,4 +1,4 @@
-"""The API of a cluster: clients of a gateway are answered by workers."""
+"""The API of a cluster: workers run the turns of a gateway's API clients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def chat(text: str) -> dict[str, Any]:
     return {"model": "hookline", "messages": [{"role": "user", "content": text}]}
 
 
-def test_a_stream_gets_the_words_as_they_come(api: tuple[Cluster, OpenAI]) -> None:
+def test_stream_sends_words_while_worker_writes(api: tuple[Cluster, OpenAI]) -> None:
     _, client = api
     chunks, times = [], []
     options: Any = {"stream_options": {"include_usage": True}}
@@ -54,9 +54,7 @@ def test_a_stream_gets_the_words_as_they_come(api: tuple[Cluster, OpenAI]) -> No
     assert chunks[-1].usage.completion_tokens > 0
 
 
-def test_an_answer_without_a_stream_and_the_conversation_goes_on(
-    api: tuple[Cluster, OpenAI],
-) -> None:
+def test_completion_without_stream_works_repeatedly(api: tuple[Cluster, OpenAI]) -> None:
     _, client = api
     for _ in range(2):
         told = client.chat.completions.create(**chat("look"))
@@ -65,7 +63,7 @@ def test_an_answer_without_a_stream_and_the_conversation_goes_on(
         assert told.usage.completion_tokens > 0
 
 
-def test_a_response_has_its_tool_calls(api: tuple[Cluster, OpenAI]) -> None:
+def test_response_contains_tool_calls(api: tuple[Cluster, OpenAI]) -> None:
     _, client = api
     with client.responses.stream(model="hookline", input="look") as stream:
         events = list(stream)
@@ -75,7 +73,7 @@ def test_a_response_has_its_tool_calls(api: tuple[Cluster, OpenAI]) -> None:
     assert events[-1].response.output_text.endswith("finished")
 
 
-def test_a_client_that_goes_away_stops_the_turn(api: tuple[Cluster, OpenAI]) -> None:
+def test_disconnected_client_stops_turn(api: tuple[Cluster, OpenAI]) -> None:
     cluster, client = api
     stream = client.chat.completions.create(**chat("count"), stream=True)
     for chunk in stream:
@@ -87,7 +85,7 @@ def test_a_client_that_goes_away_stops_the_turn(api: tuple[Cluster, OpenAI]) -> 
     assert time.monotonic() - left < 5
 
 
-def test_a_stream_goes_on_when_its_worker_is_killed(api: tuple[Cluster, OpenAI]) -> None:
+def test_stream_continues_after_worker_kill(api: tuple[Cluster, OpenAI]) -> None:
     cluster, client = api
     words = ""
     for chunk in client.chat.completions.create(**chat("count"), stream=True):
@@ -98,15 +96,13 @@ def test_a_stream_goes_on_when_its_worker_is_killed(api: tuple[Cluster, OpenAI])
     assert words == COUNT
 
 
-def test_a_call_that_nobody_can_approve_is_refused(api: tuple[Cluster, OpenAI]) -> None:
+def test_call_without_approver_is_refused(api: tuple[Cluster, OpenAI]) -> None:
     _, client = api
     told = client.chat.completions.create(**chat("launch"))
     assert told.choices[0].message.content == "finished"
 
 
-def test_a_request_that_is_sent_again_to_the_next_gateway_gets_the_same_answer(
-    api: tuple[Cluster, OpenAI],
-) -> None:
+def test_request_retried_at_another_gateway_gets_same_reply(api: tuple[Cluster, OpenAI]) -> None:
     cluster, client = api
     start(cluster, "g2")
     again: Any = {"stream": True, "extra_headers": {"Idempotency-Key": "one"}}

@@ -11,7 +11,7 @@ from .conftest import Cluster
 
 
 @pytest.mark.slow
-def test_a_gateway_receives_a_worker_works_and_the_gateway_sends(cluster: Cluster) -> None:
+def test_gateway_receives_worker_runs_turn_and_gateway_sends(cluster: Cluster) -> None:
     gateway = cluster.start("gateway", "gateway", "--no-turns")
     assert cluster.post("gateway", "m1") == 202
     worker = cluster.start("worker", "worker", "--turns", "4")
@@ -27,7 +27,7 @@ def test_a_gateway_receives_a_worker_works_and_the_gateway_sends(cluster: Cluste
 
 
 @pytest.mark.slow
-def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: Cluster) -> None:
+def test_workers_reply_once_and_in_order_of_the_chat(cluster: Cluster) -> None:
     cluster.start("gateway", "gateway", "--no-turns")
     cluster.start("w1", "worker", "--turns", "3")
     cluster.start("w2", "worker", "--turns", "3")
@@ -42,7 +42,7 @@ def test_workers_answer_each_message_once_and_in_the_order_of_its_chat(cluster: 
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_told_to_end_as_soon_as_it_is_ready_does(cluster: Cluster) -> None:
+def test_worker_stops_on_sigterm_right_after_ready(cluster: Cluster) -> None:
     for _ in range(2):
         worker = cluster.start("worker", "worker")
         told = time.monotonic()
@@ -52,7 +52,7 @@ def test_a_worker_that_is_told_to_end_as_soon_as_it_is_ready_does(cluster: Clust
 
 
 @pytest.mark.slow
-def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Cluster) -> None:
+def test_stop_and_steer_reach_the_worker_that_runs_the_turn(cluster: Cluster) -> None:
     cluster.script = 'steps: [{when: "slow", text: "too late", delay: 300}]\n'
     cluster.start("gateway", "gateway", "--no-turns")
     cluster.start("w1", "worker")
@@ -68,7 +68,7 @@ def test_stop_and_steer_reach_the_turn_in_the_worker_that_runs_it(cluster: Clust
 
 
 @pytest.mark.slow
-def test_another_worker_goes_on_with_the_turn_of_one_that_was_killed(cluster: Cluster) -> None:
+def test_turn_of_killed_worker_is_continued_by_another(cluster: Cluster) -> None:
     cluster.script = 'steps: [{when: ".", text: "answered", delay: 5, repeat: true}]\n'
     cluster.start("gateway", "gateway", "--no-turns")
     cluster.start("w1", "worker")

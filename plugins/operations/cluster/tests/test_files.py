@@ -1,4 +1,4 @@
-"""What machines share beside the database."""
+"""Files that the machines of a cluster share."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ SCRIPT = """steps:
 
 
 @pytest.mark.slow
-def test_a_chat_finds_its_files_on_whichever_machine_its_turn_runs(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_chat_files_are_shared_by_all_machines(cluster: Cluster, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     cluster.script = SCRIPT
     cluster.plugins |= {"cluster": {"files": str(shared)}, "files": {}}
@@ -36,7 +34,7 @@ def test_a_chat_finds_its_files_on_whichever_machine_its_turn_runs(
 
 
 @pytest.mark.slow
-def test_files_that_are_in_the_way_are_named(cluster: Cluster, tmp_path: Path) -> None:
+def test_existing_local_files_stop_start_and_are_named(cluster: Cluster, tmp_path: Path) -> None:
     cluster.plugins |= {"cluster": {"files": str(tmp_path / "shared")}}
     media = cluster.machine("gateway").home / "media"
     media.mkdir()

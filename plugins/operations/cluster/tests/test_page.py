@@ -1,4 +1,4 @@
-"""The page of a cluster: workers think, and the page shows it as if one process did all."""
+"""The web page of a cluster: turns run in workers, and the page shows them as usual."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def is_result(event: Any) -> bool:
     return bool(event["type"] == "result")
 
 
-async def test_a_file_is_told_with_its_message(page: Cluster) -> None:
+async def test_file_is_shown_with_its_message(page: Cluster) -> None:
     one = await begin(page, "hello")
     await one.person.settled(one.session)
     await one.chat.load()
@@ -80,7 +80,7 @@ async def test_a_file_is_told_with_its_message(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_words_thoughts_and_the_answer_once(page: Cluster) -> None:
+async def test_reasoning_and_reply_are_streamed_once(page: Cluster) -> None:
     one = await begin(page, "count")
     await one.read(lambda event: event["type"] == "delta" and len(one.chat.said) > 100)
     found = await one.person.get(f"/sessions/{one.session}")
@@ -97,7 +97,7 @@ async def test_words_thoughts_and_the_answer_once(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_a_tool_call_with_its_result(page: Cluster) -> None:
+async def test_tool_call_and_result_are_shown(page: Cluster) -> None:
     one = await begin(page, "look")
     await one.read(is_result)
     (call,) = [e for e in one.events if e["type"] == "tool_call"]
@@ -108,7 +108,7 @@ async def test_a_tool_call_with_its_result(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_an_approval_is_answered_on_the_page(page: Cluster) -> None:
+async def test_approval_is_answered_on_page(page: Cluster) -> None:
     one = await begin(page, "launch")
     await one.read(lambda event: event["type"] == "question")
     question = one.events[-1]
@@ -123,7 +123,7 @@ async def test_an_approval_is_answered_on_the_page(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_a_turn_is_stopped_on_the_page(page: Cluster) -> None:
+async def test_turn_is_stopped_on_page(page: Cluster) -> None:
     one = await begin(page, "count")
     await one.read(lambda event: event["type"] == "delta")
     stopped = await one.person.ask("POST", f"/sessions/{one.session}/stop", 202)
@@ -134,7 +134,7 @@ async def test_a_turn_is_stopped_on_the_page(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_a_worker_is_killed_while_it_writes(page: Cluster) -> None:
+async def test_reply_is_complete_after_worker_kill_while_writing(page: Cluster) -> None:
     one = await begin(page, "count")
     start(page, "w2")
     await one.read(lambda event: event["type"] == "delta" and len(one.chat.said) > 100)
@@ -148,7 +148,7 @@ async def test_a_worker_is_killed_while_it_writes(page: Cluster) -> None:
     await one.person.close()
 
 
-async def test_the_gateway_is_killed_and_the_next_one_shows_what_runs(page: Cluster) -> None:
+async def test_next_gateway_shows_running_turn_after_gateway_kill(page: Cluster) -> None:
     start(page, "g2")
     one = await begin(page, "count")
     await one.read(lambda event: event["type"] == "delta")
@@ -166,7 +166,7 @@ async def test_the_gateway_is_killed_and_the_next_one_shows_what_runs(page: Clus
     await there.person.close()
 
 
-async def test_a_worker_is_killed_while_it_waits_for_an_approval(page: Cluster) -> None:
+async def test_approval_is_answered_after_worker_kill_while_waiting(page: Cluster) -> None:
     one = await begin(page, "launch")
     await one.read(lambda event: event["type"] == "question")
     first = one.events[-1]["id"]
@@ -185,7 +185,7 @@ async def test_a_worker_is_killed_while_it_waits_for_an_approval(page: Cluster) 
     await one.person.close()
 
 
-async def test_a_worker_is_killed_before_it_can_tell_that_its_turn_is_over(page: Cluster) -> None:
+async def test_worker_kill_before_end_event_still_ends_turn_on_page(page: Cluster) -> None:
     page.machines["w1"].end()
     start(page, "w1", DIES="2")  # first it looks for what was left, then it has answered
     one = await begin(page, "hello")
@@ -197,7 +197,9 @@ async def test_a_worker_is_killed_before_it_can_tell_that_its_turn_is_over(page:
     await one.person.close()
 
 
-async def test_it_is_killed_so_in_a_chat_of_another_channel(cluster: Cluster) -> None:
+async def test_worker_kill_before_end_event_in_webhook_chat_settles_session(
+    cluster: Cluster,
+) -> None:
     with OpenAIServer(model_says) as model:
         configure(cluster, model, access={"allow": ["webhook:*"]})
         del cluster.plugins["webhook"]  # its own settings

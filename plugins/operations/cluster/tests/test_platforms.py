@@ -1,4 +1,4 @@
-"""Discord, Slack and Feishu in a cluster: growing answers, buttons, and a worker that is killed."""
+"""Discord, Slack and Feishu in a cluster: streamed replies, buttons, and a killed worker."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def platform(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Platf
     made.api.close()
 
 
-def test_an_answer_grows_and_is_there_once_after_its_worker_is_killed(
+def test_streamed_reply_is_complete_once_after_worker_kill(
     cluster: Cluster, platform: Platform
 ) -> None:
     platform.api.say(platform.chat, "count")
@@ -148,7 +148,7 @@ def test_an_answer_grows_and_is_there_once_after_its_worker_is_killed(
     assert answers == [COUNT]
 
 
-def test_an_approval_by_a_button(cluster: Cluster, platform: Platform) -> None:
+def test_approval_works_with_button(cluster: Cluster, platform: Platform) -> None:
     platform.api.say(platform.boss_chat, "hello")
     platform.find("answered", platform.boss_chat)
     for number in range(2):

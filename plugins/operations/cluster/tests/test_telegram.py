@@ -1,4 +1,4 @@
-"""A bot of a cluster: one gateway is connected, workers think, and it looks like one process."""
+"""A Telegram bot in a cluster: one gateway is connected, and workers run the turns."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def bot(cluster: Cluster, api: Any) -> Cluster:
 
 
 @pytest.mark.slow
-def test_questions_are_answered_by_buttons_whichever_worker_asks(bot: Cluster, api: Any) -> None:
+def test_buttons_answer_questions_of_any_worker(bot: Cluster, api: Any) -> None:
     bot.start("gateway", "gateway", "--no-turns")
     bot.start("w1", "worker")
     bot.start("w2", "worker")
@@ -99,9 +99,7 @@ def _asked(api: Any, count: int) -> Any:
 
 
 @pytest.mark.slow
-def test_a_running_answer_grows_in_the_chat_while_a_worker_writes_it(
-    bot: Cluster, api: Any
-) -> None:
+def test_streamed_reply_grows_while_worker_writes(bot: Cluster, api: Any) -> None:
     words = " ".join(f"number{n}" for n in range(120))
     with OpenAIServer([Reply(words, pace=0.05)]) as model:
         provider = {"openai": {"base_url": model.base_url, "api_key": "none"}}
@@ -118,7 +116,7 @@ def test_a_running_answer_grows_in_the_chat_while_a_worker_writes_it(
 
 
 @pytest.mark.slow
-def test_the_bot_moves_to_another_gateway_when_its_own_is_killed(bot: Cluster, api: Any) -> None:
+def test_bot_moves_to_another_gateway_after_gateway_kill(bot: Cluster, api: Any) -> None:
     bot.start("g1", "gateway", "--no-turns")
     second = bot.start("g2", "gateway", "--no-turns")
     second.wait_until_said("another gateway owns channel telegram")

@@ -1,4 +1,4 @@
-"""What each command answers and does, through the front door."""
+"""The replies and effects of each slash command."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def said(h: Any) -> list[str]:
     return [message.text for message in h.model.last.messages]
 
 
-def test_help_is_a_table_by_theme_on_one_screen(harness: Make) -> None:
+def test_help_is_a_table_by_category_on_one_screen(harness: Make) -> None:
     h = harness(Commands, Notes)
     shown = h.send("/help").text
     rows = shown.split("\n")
@@ -91,7 +91,7 @@ def test_help_is_a_table_by_theme_on_one_screen(harness: Make) -> None:
     assert rows[-1] == "/help NAME explains one command, /help all describes each."
 
 
-def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
+def test_help_all_lists_every_command_by_category(harness: Make) -> None:
     h = harness(Commands, Notes)
     parts = [part.split("\n") for part in h.send("/help all").text.split("\n\n")]
     themes = {heading: rows for heading, *rows in parts}
@@ -107,20 +107,18 @@ def test_help_lists_every_command_under_its_theme(harness: Make) -> None:
 @pytest.mark.parametrize(
     ("written", "near"), [("/rerty", "/retry"), ("/Clear", "/new"), ("/stp now", "/stop")]
 )
-def test_a_command_that_is_not_there_names_the_one_that_is_meant(
-    harness: Make, written: str, near: str
-) -> None:
+def test_unknown_command_suggests_a_similar_one(harness: Make, written: str, near: str) -> None:
     h = harness(Commands)
     name = written.split()[0].casefold()
     assert h.send(written).text == f"Unknown command {name}. Did you mean {near}?"
 
 
-def test_help_is_plain_where_letters_differ_in_width() -> None:
+def test_help_is_plain_on_channels_with_proportional_font() -> None:
     known = [Command("/new", "Begin anew.", lambda _ctx, _args: "", ("/reset",), category="Talk")]
     assert full_help(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
 
 
-def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
+def test_help_of_one_command_shows_its_full_text(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert h.send("/help SU").text == (
         "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only."
@@ -129,11 +127,11 @@ def test_help_of_one_command_tells_all_of_it(harness: Make) -> None:
     assert h.send("/help nothing").text == "Unknown command /nothing. Try /help all."
 
 
-def test_whoami(harness: Make) -> None:
+def test_whoami_names_user_and_chat(harness: Make) -> None:
     assert harness(Commands).send("/whoami").text == "terminal:tester in chat default"
 
 
-def test_title(harness: Make, tmp_path: Path) -> None:
+def test_title_is_shown_set_and_kept(harness: Make, tmp_path: Path) -> None:
     first = harness(Commands, home=tmp_path / "one", model=["a"])
     first.send("x")
     assert first.send("/title").text == "Title: none yet"
@@ -159,14 +157,14 @@ def test_model_is_shown_changed_and_kept(harness: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["other", "nowhere/model"])
-def test_a_model_that_cannot_be_used_is_refused_with_a_sentence(harness: Make, wrong: str) -> None:
+def test_unusable_model_is_refused_with_an_error_sentence(harness: Make, wrong: str) -> None:
     h = harness(Commands, Notes, model=["a"])
     assert wrong.split("/")[0] in h.send(f"/model {wrong}").text
     h.send("x")
     assert h.model.last.model == "test/model"
 
 
-def test_undo_takes_whole_turns_back(harness: Make, tmp_path: Path) -> None:
+def test_undo_removes_whole_turns(harness: Make, tmp_path: Path) -> None:
     first = harness(Commands, Notes, home=tmp_path / "one", model=["a", [calls("look")], "b", "c"])
     first.send("x")
     first.send("y")
@@ -183,7 +181,7 @@ def test_undo_takes_whole_turns_back(harness: Make, tmp_path: Path) -> None:
     assert said(h) == ["w"]
 
 
-def test_retry_runs_the_last_message_again_in_its_place(harness: Make) -> None:
+def test_retry_replaces_the_last_turn(harness: Make) -> None:
     h = harness(Commands, Notes, model=["a", [calls("look")], "b", "c", "d"])
     h.send("x")
     h.send("y")
@@ -194,18 +192,18 @@ def test_retry_runs_the_last_message_again_in_its_place(harness: Make) -> None:
     assert said(h) == ["x", "a", "y", "c", "z"]
 
 
-def test_retry_after_an_error(harness: Make) -> None:
+def test_retry_works_after_an_error(harness: Make) -> None:
     h = harness(Commands, Notes, model=[Overloaded("busy"), "a"])
     assert h.send("x").stop == "error"
     assert h.send("/retry").text == "a"
     assert said(h) == ["x"]
 
 
-def test_retry_without_a_turn(harness: Make) -> None:
+def test_retry_without_a_turn_says_so(harness: Make) -> None:
     assert harness(Commands, Notes).send("/retry").text == "No turn to run again."
 
 
-def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
+def test_new_starts_a_session_with_a_fresh_prompt(harness: Make) -> None:
     h = harness(Commands, Notes, model=["a", "b"])
     h.send("x", session=None)
     assert h.send("/new", session=None).text.startswith("New session. Go back with /resume ")
@@ -216,7 +214,7 @@ def test_new_begins_a_session_with_a_fresh_prompt(harness: Make) -> None:
     assert before.session_id != after.session_id == outcome.turn.session.id
 
 
-def test_resume_goes_back_to_a_session_of_the_chat(harness: Make) -> None:
+def test_resume_returns_to_a_session_of_the_chat(harness: Make) -> None:
     h = harness(Commands, model=["a", "b", "c", "d"])
     old = h.send("x", session=None).turn.session.id
     h.send("/new", session=None)
@@ -232,7 +230,7 @@ def test_resume_goes_back_to_a_session_of_the_chat(harness: Make) -> None:
     assert oldest.endswith("  1 turn  y")
 
 
-def test_an_ambiguous_beginning_lists_what_it_may_mean(harness: Make) -> None:
+def test_resume_with_ambiguous_prefix_lists_matches(harness: Make) -> None:
     h = harness(Commands, model=["a", "b", "c"])
     for name in ("work", "work-b", "work-c"):
         h.send(f"about {name}", session=name)
@@ -242,7 +240,9 @@ def test_an_ambiguous_beginning_lists_what_it_may_mean(harness: Make) -> None:
     assert h.send("/resume work", session="other").text == "Session work. It is about “about work”."
 
 
-def test_a_session_of_any_age_is_resumed(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resume_works_for_sessions_of_any_age(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     h = harness(Commands, model=["a", "b"])
     h.send("x", session="old")
     monkeypatch.setenv("HOOKLINE_CLOCK_OFFSET", str(40 * 86400))
@@ -251,7 +251,7 @@ def test_a_session_of_any_age_is_resumed(harness: Make, monkeypatch: pytest.Monk
     assert said(h) == ["x", "a", "z"]
 
 
-def test_whoever_listens_to_undone_adds_to_the_answer(harness: Make) -> None:
+def test_on_undone_hook_adds_to_undo_reply(harness: Make) -> None:
     class Listens(Plugin):
         @hookimpl
         def setup(self, host: Any) -> None:
@@ -309,7 +309,7 @@ def test_init_asks_the_model_to_write_agents_md(harness: Make) -> None:
     assert asked.endswith("What matters most to the person: the tests")
 
 
-def test_a_chat_resumes_its_own_sessions_only(harness: Make) -> None:
+def test_resume_refuses_sessions_of_other_chats(harness: Make) -> None:
     async def go() -> None:
         await h.aopen()
         await h.channel.say("x", chat="a")
@@ -367,7 +367,7 @@ async def answer(h: Any, text: str, number: str) -> str:
     return str(submission.turn.reply)
 
 
-def test_queue_counts_what_waits_and_adds_to_it(harness: Make) -> None:
+def test_queue_counts_and_adds_messages(harness: Make) -> None:
     async def go() -> None:
         turn = await begin(h)
         assert await answer(h, "/queue", "1") == "0 messages are queued."
@@ -421,7 +421,7 @@ class PriceList(Plugin):
         host.services.provide(Prices, ListedPrices())
 
 
-def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> None:
+def test_model_completion_shows_prices(harness: Make, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     settings = {"fallback_models": ["ollama/qwen3:8b"], "providers": {"deepseek": {"api_key": "k"}}}
@@ -441,7 +441,7 @@ def test_models_are_offered_with_their_prices(harness: Make, tmp_path: Path) -> 
     assert told == "$2.00 in, $10.00 out per million tokens, no key yet"
 
 
-def test_help_offers_the_names_of_commands(harness: Make) -> None:
+def test_help_completion_offers_command_names(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert offered(h, "/help", "/st") == [
         ("standup", "Say what is up."),
@@ -450,7 +450,7 @@ def test_help_offers_the_names_of_commands(harness: Make) -> None:
     ]
 
 
-def test_undo_takes_several_turns_back_and_offers_them(harness: Make) -> None:
+def test_undo_removes_several_turns_and_offers_them(harness: Make) -> None:
     h = harness(Commands, model=["a", "b", "c", "d", "e"])
     for text in ("one", "two", "three"):
         h.send(text)
@@ -469,7 +469,7 @@ def test_undo_takes_several_turns_back_and_offers_them(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("typed", ["/rewind", "/RollBack abcd", "/help rewind"])
-def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: str) -> None:
+def test_command_of_disabled_plugin_names_the_enable_command(harness: Make, typed: str) -> None:
     h = harness(Commands)
     answer = h.send(typed).text
     assert "the plugin checkpoints is off" in answer
@@ -479,7 +479,7 @@ def test_a_command_whose_plugin_is_off_says_how_to_get_it(harness: Make, typed: 
     assert h.model.requests == []
 
 
-def test_a_command_whose_plugin_failed_says_why(harness: Make, tmp_path: Path) -> None:
+def test_command_of_failed_plugin_names_the_reason(harness: Make, tmp_path: Path) -> None:
     class Memory(Plugin):
         """Cannot be set up."""
 
@@ -492,7 +492,7 @@ def test_a_command_whose_plugin_failed_says_why(harness: Make, tmp_path: Path) -
     assert "the disk is away" in answer
 
 
-def test_every_command_of_another_plugin_is_known(harness: Make) -> None:
+def test_plugin_by_command_table_knows_every_plugin_command(harness: Make) -> None:
     """The table says what the plugins beside this one have, as far as they are there."""
     plugins = Path(__file__).parents[3]
     mark = re.compile(r'@command\("(/[a-z-]+)"(?:, aliases=\("(/[a-z-]+)",\))?')

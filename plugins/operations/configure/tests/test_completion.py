@@ -1,4 +1,4 @@
-"""``hookline completion``: the scripts in the shells that there are, and what answers them."""
+"""``hookline completion``: the scripts in each installed shell, and the completions they get."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PATIENCE = 60.0
 
 
 @dataclass
-class Shop:
+class CompletionHome:
     """A home in which somebody has talked, and the scripts that were printed for it."""
 
     folder: Path
@@ -125,9 +125,9 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> CompletionHome:
     """One that no test changes."""
-    found = Shop(tmp_path_factory.mktemp("shop"))
+    found = CompletionHome(tmp_path_factory.mktemp("shop"))
     found.home.mkdir()
     (found.home / "config.yaml").write_text("plugins: {telegram: {token: t}, insights: false}\n")
     (found.folder / "scenario.yaml").write_text(STEPS)
@@ -139,26 +139,26 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 @pytest.fixture
-def own(shop: Shop, tmp_path: Path) -> Iterator[Shop]:
+def own_home(shared_home: CompletionHome, tmp_path: Path) -> Iterator[CompletionHome]:
     """One with a home and a table of its own, which nobody renews."""
-    found = Shop(tmp_path)
-    shutil.copytree(shop.home, found.home, copy_function=shutil.copy2)
+    found = CompletionHome(tmp_path)
+    shutil.copytree(shared_home.home, found.home, copy_function=shutil.copy2)
     path = Path(_table_path(found))
     path.parent.mkdir(parents=True)
-    held = json.loads(shop.table().read_text()) | {"home": str(found.home)}
+    held = json.loads(shared_home.table().read_text()) | {"home": str(found.home)}
     path.write_text(json.dumps(held | {"config": completer.stamp(str(found.home / "config.yaml"))}))
     Path(f"{path}.lock").touch()
     yield found
     Path(f"{path}.lock").unlink(missing_ok=True)
 
 
-def _table_path(shop: Shop) -> str:
+def _table_path(shared_home: CompletionHome) -> str:
     before, os.environ["XDG_CACHE_HOME"] = (
         os.environ.get("XDG_CACHE_HOME"),
-        shop.env["XDG_CACHE_HOME"],
+        shared_home.env["XDG_CACHE_HOME"],
     )
     try:
-        return completer.table_path(str(shop.home))
+        return completer.table_path(str(shared_home.home))
     finally:
         os.environ.pop("XDG_CACHE_HOME")
         if before is not None:
@@ -167,15 +167,15 @@ def _table_path(shop: Shop) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_is_one_that_its_shell_reads(shop: Shop, shell: str) -> None:
-    done = subprocess.run([shell, "-n", shop.script(shell)], capture_output=True, text=True)
+def test_script_is_valid_for_its_shell(shared_home: CompletionHome, shell: str) -> None:
+    done = subprocess.run([shell, "-n", shared_home.script(shell)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_offers_what_fits(shop: Shop, shell: str) -> None:
-    (session,) = json.loads(shop.hookline("sessions", "list", "--json"))
+def test_shell_offers_matching_completions(shared_home: CompletionHome, shell: str) -> None:
+    (session,) = json.loads(shared_home.hookline("sessions", "list", "--json"))
     lines = {
         "hookline plu": ["plugins"],
         "hookline plugins dis": ["disable"],
@@ -200,21 +200,25 @@ def test_a_shell_offers_what_fits(shop: Shop, shell: str) -> None:
         "hookline completion ": ["bash", "zsh", "fish"],
         "hookline nosuch ": [],
     }
-    assert dict(zip(lines, shop.complete(shell, *lines), strict=True)) == lines
+    assert dict(zip(lines, shared_home.complete(shell, *lines), strict=True)) == lines
 
 
-def test_bash_gets_the_rest_of_a_word_that_it_has_broken(shop: Shop) -> None:
+def test_bash_gets_the_rest_of_a_word_split_at_colon_or_equals(shared_home: CompletionHome) -> None:
     lines = ["hookline run --model ollama/qwen3:", "hookline run --mode=y", "hookline run --mode="]
-    assert shop.complete("bash", *lines) == [["8b"], ["yolo"], ["ask", "auto", "plan", "yolo"]]
+    assert shared_home.complete("bash", *lines) == [
+        ["8b"],
+        ["yolo"],
+        ["ask", "auto", "plan", "yolo"],
+    ]
 
 
-def test_zsh_and_fish_get_the_whole_word(shop: Shop) -> None:
-    assert shop.offers("run", "--mode=y") == ["--mode=yolo"]
+def test_zsh_and_fish_get_the_whole_word(shared_home: CompletionHome) -> None:
+    assert shared_home.offers("run", "--mode=y") == ["--mode=yolo"]
 
 
-def test_files_and_folders_are_left_to_the_shell(shop: Shop) -> None:
+def test_files_and_folders_are_completed_by_the_shell(shared_home: CompletionHome) -> None:
     lines = ["hookline run --image pla", "hookline --home pla"]
-    files, folders = shop.complete("bash", *lines)
+    files, folders = shared_home.complete("bash", *lines)
     assert (sorted(files), folders) == (["plain file.txt", "plains"], ["plains"])
 
 
@@ -226,48 +230,53 @@ def test_files_and_folders_are_left_to_the_shell(shop: Shop) -> None:
         pytest.param("fish", marks=pytest.mark.slow),
     ],
 )
-def test_tab_on_a_terminal(shop: Shop, shell: str) -> None:
-    program, script = shutil.which(shell), shop.script(shell)
+def test_tab_completes_on_a_terminal(shared_home: CompletionHome, shell: str) -> None:
+    program, script = shutil.which(shell), shared_home.script(shell)
     assert program is not None
     quiet = {"bash": "--norc", "zsh": "-f", "fish": "--no-config"}[shell]
-    with TerminalScreen([program, quiet], env=shop.env, cwd=shop.folder) as screen:
+    with TerminalScreen([program, quiet], env=shared_home.env, cwd=shared_home.folder) as screen:
         screen.type(f". {shlex.quote(str(script))}; echo rea''dy\r")
         screen.wait_for("ready")
         screen.type("hookline plugins disable she\t")
         screen.wait_for("hookline plugins disable shell")
 
 
-def test_an_option_that_is_given_is_not_offered_again(shop: Shop) -> None:
-    assert "--session" in shop.offers("run", "--")
-    assert "--session" not in shop.offers("run", "--session", "sky", "--")
-    assert "--image" in shop.offers("run", "--image", "a", "--")
-    assert shop.offers("run", "--", "--") == []
+def test_given_option_is_not_offered_again(shared_home: CompletionHome) -> None:
+    assert "--session" in shared_home.offers("run", "--")
+    assert "--session" not in shared_home.offers("run", "--session", "sky", "--")
+    assert "--image" in shared_home.offers("run", "--image", "a", "--")
+    assert shared_home.offers("run", "--", "--") == []
 
 
-def test_the_commands_of_a_plugin_that_is_off_are_not_offered(own: Shop) -> None:
+def test_commands_of_disabled_plugin_are_not_offered(own_home: CompletionHome) -> None:
     """At once, although the table is older than config.yaml."""
-    assert {"insights", "doctor", "plugins"} & set(own.offers("")) == {"doctor", "plugins"}
-    (own.home / "config.yaml").write_text("plugins: {inspect: false, scaffold: {enabled: false}}\n")
-    assert {"doctor", "sessions", "config"} & set(own.offers("")) == {"config"}
-    assert {"list", "new", "enable"} & set(own.offers("plugins", "")) == {"enable"}
-    assert own.offers("plugins", "enable", "ins") == ["insights", "inspect"]
+    assert {"insights", "doctor", "plugins"} & set(own_home.offers("")) == {"doctor", "plugins"}
+    (own_home.home / "config.yaml").write_text(
+        "plugins: {inspect: false, scaffold: {enabled: false}}\n"
+    )
+    assert {"doctor", "sessions", "config"} & set(own_home.offers("")) == {"config"}
+    assert {"list", "new", "enable"} & set(own_home.offers("plugins", "")) == {"enable"}
+    assert own_home.offers("plugins", "enable", "ins") == ["insights", "inspect"]
 
 
 @pytest.mark.slow
-def test_a_config_that_is_wrong_takes_no_command_away(own: Shop) -> None:
-    (own.home / "config.yaml").write_text("plugins: [\n")
-    assert "doctor" in own.offers("")
-    own.hookline("completion", "bash")
-    assert {"doctor", "config"} <= set(own.offers(""))
-    assert own.offers("config", "get", "session.id") == ["session.idle_hours"]
+def test_invalid_config_removes_no_commands(own_home: CompletionHome) -> None:
+    (own_home.home / "config.yaml").write_text("plugins: [\n")
+    assert "doctor" in own_home.offers("")
+    own_home.hookline("completion", "bash")
+    assert {"doctor", "config"} <= set(own_home.offers(""))
+    assert own_home.offers("config", "get", "session.id") == ["session.idle_hours"]
 
 
-def test_an_answer_imports_next_to_nothing(shop: Shop) -> None:
+def test_completion_imports_few_modules(shared_home: CompletionHome) -> None:
     """Time goes into imports; a test that measured it would measure the machine."""
     command = [sys.executable, "-I", "-S", "-X", "importtime", completer.__file__]
     for words in (["plugins", "disable", ""], ["run", "--model", ""], ["config", "get", ""]):
         done = subprocess.run(
-            [*command, "zsh", "hookline", *words], env=shop.env, capture_output=True, text=True
+            [*command, "zsh", "hookline", *words],
+            env=shared_home.env,
+            capture_output=True,
+            text=True,
         )
         assert len(done.stdout.splitlines()) > 1
         modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
@@ -276,65 +285,69 @@ def test_an_answer_imports_next_to_nothing(shop: Shop) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_that_is_old_is_renewed(own: Shop) -> None:
-    lock = Path(f"{own.table()}.lock")
-    (own.home / "config.yaml").write_text("plugins: {inspect: false, insights: true}\n")
+def test_old_completion_table_is_renewed(own_home: CompletionHome) -> None:
+    lock = Path(f"{own_home.table()}.lock")
+    (own_home.home / "config.yaml").write_text("plugins: {inspect: false, insights: true}\n")
     lock.unlink()
-    assert "insights" in own.offers("plugins", "disable", "")
+    assert "insights" in own_home.offers("plugins", "disable", "")
     until = time.monotonic() + PATIENCE
     while lock.exists() and time.monotonic() < until:
         time.sleep(0.05)
-    assert json.loads(own.table().read_text())["config"] == completer.stamp(
-        str(own.home / "config.yaml")
+    assert json.loads(own_home.table().read_text())["config"] == completer.stamp(
+        str(own_home.home / "config.yaml")
     )
-    assert {"insights", "doctor"} & set(own.offers("")) == {"insights"}
+    assert {"insights", "doctor"} & set(own_home.offers("")) == {"insights"}
 
 
 @pytest.mark.slow
-def test_a_home_that_is_not_there_is_not_made(own: Shop, tmp_path: Path) -> None:
+def test_completion_does_not_create_a_missing_home(
+    own_home: CompletionHome, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere"
-    lock = Path(f"{_table_path(own)}.lock")
+    lock = Path(f"{_table_path(own_home)}.lock")
     lock.unlink()
-    assert own.offers("", HOOKLINE_HOME=str(elsewhere)) == []
+    assert own_home.offers("", HOOKLINE_HOME=str(elsewhere)) == []
     (made,) = lock.parent.glob("*.lock")
     until = time.monotonic() + PATIENCE
     while made.exists() and time.monotonic() < until:
         time.sleep(0.05)
-    assert "doctor" in own.offers("", HOOKLINE_HOME=str(elsewhere))
-    assert "doctor" in own.offers("--home", str(elsewhere), "")
+    assert "doctor" in own_home.offers("", HOOKLINE_HOME=str(elsewhere))
+    assert "doctor" in own_home.offers("--home", str(elsewhere), "")
     assert not elsewhere.exists()
 
 
 @pytest.mark.parametrize("written", ["{", "[]", '{"format": 0}'])
-def test_a_damaged_table_answers_nothing(own: Shop, written: str) -> None:
-    own.table().write_text(written)
-    done = own.answer("")
+def test_damaged_completion_table_offers_nothing(own_home: CompletionHome, written: str) -> None:
+    own_home.table().write_text(written)
+    done = own_home.answer("")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.slow
-def test_what_others_have_named_does_no_harm(own: Shop) -> None:
+def test_hostile_session_names_are_harmless_in_completion(own_home: CompletionHome) -> None:
     """A session's id and title may come from a chat."""
-    with closing(sqlite3.connect(own.home / "hookline.db")) as store:
+    with closing(sqlite3.connect(own_home.home / "hookline.db")) as store:
         store.execute("UPDATE sessions SET id = '$(touch harm)', title = 'a\x1b[2J\nb\tc'")
         store.commit()
-    done = own.answer("sessions", "show", "")
+    done = own_home.answer("sessions", "show", "")
     assert done.stdout == "words\n$(touch harm)\ta[2J b c\n"
-    assert own.complete("bash", "hookline sessions show ") == [[]]
-    assert not (own.folder / "harm").exists()
+    assert own_home.complete("bash", "hookline sessions show ") == [[]]
+    assert not (own_home.folder / "harm").exists()
 
 
 @pytest.mark.slow
-def test_the_shell_has_to_be_named(shop: Shop) -> None:
+def test_completion_without_shell_lists_the_shells(shared_home: CompletionHome) -> None:
     command = [sys.executable, "-m", "hookline", "completion"]
-    done = subprocess.run(command, env=shop.env, cwd=shop.folder, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env=shared_home.env, cwd=shared_home.folder, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "hookline completion bash|zsh|fish" in done.stderr
 
 
 @pytest.mark.slow
-def test_help_tells_how_to_install_it_in_one_line(shop: Shop) -> None:
-    lines = [line.strip() for line in shop.hookline("completion", "--help").splitlines()]
+def test_completion_help_has_one_install_line_per_shell(shared_home: CompletionHome) -> None:
+    lines = [line.strip() for line in shared_home.hookline("completion", "--help").splitlines()]
     for shell in SHELLS:
         (line,) = [line for line in lines if line.startswith(f"hookline completion {shell} >")]
         assert len(line) < 78

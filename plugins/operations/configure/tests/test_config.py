@@ -16,7 +16,7 @@ from support.terminal import TerminalScreen
 from .conftest import WRITTEN, RunCli
 
 
-def test_get_prints_a_value_as_a_script_wants_it(line: RunCli) -> None:
+def test_get_prints_plain_value_for_scripts(line: RunCli) -> None:
     for key, shown in (
         ("model", "anthropic/claude-sonnet-4-5\n"),
         ("session.idle_hours", "24.0\n"),
@@ -33,7 +33,7 @@ def test_get_prints_a_value_as_a_script_wants_it(line: RunCli) -> None:
 
 
 @pytest.mark.parametrize("key", ["nothing", "session.nothing", "model.nothing", "", "."])
-def test_get_of_what_is_not_there_is_a_wrong_use(line: RunCli, key: str) -> None:
+def test_get_of_unknown_key_exits_2(line: RunCli, key: str) -> None:
     done = line("config", "get", key)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "`hookline config show` prints all of it" in done.stderr
@@ -60,7 +60,7 @@ def test_unset_removes_a_key_with_its_comment_and_leaves_the_others(
     assert line("config", "get", "session.max_days").stdout == "30.0\n"
 
 
-def test_a_section_that_loses_its_only_key_stays(line: RunCli, path: Path) -> None:
+def test_section_without_keys_is_kept_after_unset(line: RunCli, path: Path) -> None:
     line("config", "unset", "plugins.memory.notes_max_chars")
     left = WRITTEN.replace("  memory:\n", "  memory: {}\n")
     assert path.read_text() == left.replace("    notes_max_chars: 2200   # characters\n", "")
@@ -90,7 +90,7 @@ def test_a_section_that_loses_its_only_key_stays(line: RunCli, path: Path) -> No
         ("trace", "trace: true", ""),
     ],
 )
-def test_unset_of_every_form_of_a_key(
+def test_unset_removes_every_form_of_key(
     line: RunCli, path: Path, key: str, before: str, after: str
 ) -> None:
     path.write_text(before)
@@ -100,16 +100,14 @@ def test_unset_of_every_form_of_a_key(
 
 
 @pytest.mark.parametrize("key", ["trace", "session.nothing", "model.nothing", "plugins.titles.x"])
-def test_unset_of_what_is_not_in_the_file_is_a_wrong_use(
-    line: RunCli, path: Path, key: str
-) -> None:
+def test_unset_of_missing_key_exits_2(line: RunCli, path: Path, key: str) -> None:
     done = line("config", "unset", key)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"hookline: {key} is not in {path}, so there is nothing to remove.\n"
     assert path.read_text() == WRITTEN
 
 
-def test_unset_that_would_lose_a_comment_of_others_is_refused(line: RunCli, path: Path) -> None:
+def test_unset_that_would_lose_comments_is_refused(line: RunCli, path: Path) -> None:
     text = "plugins: {titles: false, # dull\n  web: true}\n"
     path.write_text(text)
     done = line("config", "unset", "plugins.titles")
@@ -119,14 +117,14 @@ def test_unset_that_would_lose_a_comment_of_others_is_refused(line: RunCli, path
 
 
 @pytest.mark.slow
-def test_a_wrong_value_can_be_removed(process: RunCli, path: Path) -> None:
+def test_unset_removes_an_invalid_value(process: RunCli, path: Path) -> None:
     path.write_text("trace: true\nmax_iterations: lots\n")
     assert process("config", "check").exit_code == 2
     assert process("config", "unset", "max_iterations").exit_code == 0
     assert process("config", "check").stdout == f"{path}: no errors\n"
 
 
-def test_schema_and_path(line: RunCli, path: Path) -> None:
+def test_schema_and_path_are_printed(line: RunCli, path: Path) -> None:
     assert "session" in json.loads(line("config", "schema").stdout)["properties"]
     assert line("config", "path").stdout == f"{path}\n"
 
@@ -181,7 +179,7 @@ def test_edit_offers_to_edit_again_or_to_restore(
     ("command", "code", "told"),
     [("no-such-editor", 2, "Set EDITOR"), ("'", 2, "Set EDITOR"), ("false", 1, "exit code 1")],
 )
-def test_an_editor_that_fails_is_told_of(
+def test_failed_editor_is_reported(
     line: RunCli, monkeypatch: pytest.MonkeyPatch, command: str, code: int, told: str
 ) -> None:
     monkeypatch.setenv("VISUAL", command)

@@ -58,7 +58,7 @@ def told(h: Harness, word: str) -> list[str]:
     return [notice.text for notice in h.notices if word in notice.text]
 
 
-def test_a_plugin_switched_off_stops_at_the_next_message(started: Make) -> None:
+def test_disabled_plugin_stops_at_next_message(started: Make) -> None:
     steps = ["one", [calls("greet")], "two"]
     h = started("plugins: {greeter: true}\n", Greeter, model=steps)
     h.send("a")
@@ -72,14 +72,14 @@ def test_a_plugin_switched_off_stops_at_the_next_message(started: Make) -> None:
     assert "greet" in [schema.name for schema in h.model.last.tools]
 
 
-def test_a_gate_switched_off_does_not_judge_the_message(started: Make) -> None:
+def test_disabled_guard_does_not_judge_the_next_message(started: Make) -> None:
     h = started("plugins: {gate: true}\n", Gate, model=["one"])
     assert h.send("a").text == "nobody may pass"
     edit(h, "plugins: {gate: false}\n")
     assert h.send("b").text == "one"
 
 
-def test_a_third_party_plugin_that_is_no_longer_named_stops_too(started: Make) -> None:
+def test_third_party_plugin_removed_from_config_stops(started: Make) -> None:
     h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     h.send("a")
     edit(h, "plugins: {}\n")
@@ -96,9 +96,7 @@ def test_a_third_party_plugin_that_is_no_longer_named_stops_too(started: Make) -
         ("plugins: {greeter: {token: other}}\n", "plugins.greeter"),
     ],
 )
-def test_everything_else_is_told_once_and_needs_a_restart(
-    started: Make, text: str, key: str
-) -> None:
+def test_other_changes_give_one_notice_to_restart(started: Make, text: str, key: str) -> None:
     h = started("plugins: {greeter: {token: one}}\n", Greeter, model=["one", "two", "three"])
     if "token" not in text:
         edit(h, "plugins: {greeter: true}\n")
@@ -112,14 +110,14 @@ def test_everything_else_is_told_once_and_needs_a_restart(
     assert h.states()["greeter"][0] == "on"
 
 
-def test_what_changes_nothing_is_not_told(started: Make) -> None:
+def test_change_without_effect_gives_no_notice(started: Make) -> None:
     h = started("plugins: {greeter: true}\n", Greeter, model=["one"], core={"max_iterations": 5})
     edit(h, "# mine\nplugins: {greeter: true}\ntrace: false\nmax_iterations: 7\n")
     h.send("a")
     assert h.notices == []
 
 
-def test_a_broken_file_is_told_and_changes_nothing(started: Make) -> None:
+def test_broken_config_gives_a_notice_and_changes_nothing(started: Make) -> None:
     h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     h.send("a")
     edit(h, "plugins: [\n")
@@ -129,7 +127,7 @@ def test_a_broken_file_is_told_and_changes_nothing(started: Make) -> None:
     assert h.states()["greeter"][0] == "on"
 
 
-def test_a_mistake_about_a_plugin_does_not_stop_it(started: Make) -> None:
+def test_invalid_plugin_value_does_not_stop_plugin(started: Make) -> None:
     h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     edit(h, "plugins: {greeter: 12}\n")
     h.send("a")
@@ -139,7 +137,7 @@ def test_a_mistake_about_a_plugin_does_not_stop_it(started: Make) -> None:
     assert h.states()["greeter"][0] == "off"
 
 
-def test_a_turn_under_way_is_not_torn(started: Make) -> None:
+def test_running_turn_keeps_its_plugins(started: Make) -> None:
     go = asyncio.Event()
 
     class Waits(Plugin[NoConfig]):

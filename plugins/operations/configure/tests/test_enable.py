@@ -1,4 +1,4 @@
-"""``plugins enable NAME`` where NAME is not installed and Hookline may not install it itself."""
+"""``plugins enable NAME`` names the install command if Hookline may not install NAME itself."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Environment:
 
 
 @pytest.fixture
-def here(
+def bare_env(
     harness: Callable[..., Harness], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Environment:
     """An environment without uv, pip and pipx, whose Hookline has a plugin ``nimbus``."""
@@ -134,14 +134,14 @@ def here(
 
 
 @pytest.fixture
-def with_pip(here: Environment, monkeypatch: pytest.MonkeyPatch) -> Environment:
+def with_pip(bare_env: Environment, monkeypatch: pytest.MonkeyPatch) -> Environment:
     """The same with pip."""
     monkeypatch.delitem(sys.modules, "pip")
-    (here.site / "pip.py").touch()
-    return here
+    (bare_env.site / "pip.py").touch()
+    return bare_env
 
 
-def test_a_virtual_environment_with_pip(with_pip: Environment) -> None:
+def test_venv_with_pip_gets_pip_command(with_pip: Environment) -> None:
     assert with_pip.command() == [with_pip.python, "-m", "pip", "install", "hookline-nimbus"]
     assert with_pip.refusal().splitlines() == [
         "hookline: nimbus is not installed. Install it with",
@@ -150,14 +150,21 @@ def test_a_virtual_environment_with_pip(with_pip: Environment) -> None:
     ]
 
 
-def test_a_virtual_environment_without_pip(here: Environment) -> None:
-    start = [here.python, "-m", "ensurepip", "&&"]
-    assert here.command() == [*start, here.python, "-m", "pip", "install", "hookline-nimbus"]
-    here.has("uv")
-    assert here.command()[:3] == ["uv", "pip", "install"]
+def test_venv_without_pip_gets_ensurepip_or_uv_command(bare_env: Environment) -> None:
+    start = [bare_env.python, "-m", "ensurepip", "&&"]
+    assert bare_env.command() == [
+        *start,
+        bare_env.python,
+        "-m",
+        "pip",
+        "install",
+        "hookline-nimbus",
+    ]
+    bare_env.has("uv")
+    assert bare_env.command()[:3] == ["uv", "pip", "install"]
 
 
-def test_a_virtual_environment_of_uv(with_pip: Environment) -> None:
+def test_uv_venv_gets_uv_pip_command(with_pip: Environment) -> None:
     with_pip.config(uv="0.13.9")
     assert with_pip.command()[0] == with_pip.python
     with_pip.has("uv")
@@ -165,31 +172,31 @@ def test_a_virtual_environment_of_uv(with_pip: Environment) -> None:
     assert with_pip.command() == wanted
 
 
-def test_uv_run_knows_a_uv_that_is_not_on_the_path(here: Environment) -> None:
-    own = here.prefix / "uv"
+def test_uv_run_uses_uv_variable_outside_path(bare_env: Environment) -> None:
+    own = bare_env.prefix / "uv"
     own.write_text("#!/bin/sh\n")
     own.chmod(stat.S_IRWXU)
     os.environ["UV"] = str(own)
-    here.config(uv="0.13.9")
-    assert here.command()[0] == str(own)
+    bare_env.config(uv="0.13.9")
+    assert bare_env.command()[0] == str(own)
 
 
-def test_uv_tool_keeps_what_its_environment_holds(here: Environment) -> None:
-    (here.prefix / "uv-receipt.toml").write_text(RECEIPT)
-    assert here.command() == [
+def test_uv_tool_command_keeps_installed_packages(bare_env: Environment) -> None:
+    (bare_env.prefix / "uv-receipt.toml").write_text(RECEIPT)
+    assert bare_env.command() == [
         *("uv", "tool", "install", "--find-links", "file:///shelf", "hookline[standard]"),
         *("--with", "acme-thing>=2", "--with", "hookline-nimbus"),
     ]
 
 
-def test_pipx_takes_its_own_name_of_the_environment(here: Environment) -> None:
+def test_pipx_command_uses_its_environment_name(bare_env: Environment) -> None:
     metadata = {"main_package": {"package": "hookline", "pip_args": ["--find-links", "/my shelf"]}}
-    (here.prefix / "pipx_metadata.json").write_text(json.dumps(metadata))
+    (bare_env.prefix / "pipx_metadata.json").write_text(json.dumps(metadata))
     given = "--pip-args=--find-links '/my shelf'"
-    assert here.command() == ["pipx", "inject", given, "env", "hookline-nimbus"]
+    assert bare_env.command() == ["pipx", "inject", given, "env", "hookline-nimbus"]
 
 
-def test_a_python_of_the_system_is_not_changed(
+def test_system_python_gets_commands_for_an_own_environment(
     with_pip: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "base_prefix", sys.prefix)
@@ -206,20 +213,20 @@ def test_a_python_of_the_system_is_not_changed(
     assert "uv tool install 'hookline[standard]' --with hookline-nimbus" in with_pip.refusal()
 
 
-def test_a_clone_that_uv_keeps_in_step(here: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = here.from_clone()
-    here.has("uv")
-    shutil.copytree(here.prefix, root / ".venv")
+def test_uv_managed_clone_gets_uv_sync_command(
+    bare_env: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = bare_env.from_clone()
+    bare_env.has("uv")
+    shutil.copytree(bare_env.prefix, root / ".venv")
     monkeypatch.setattr(sys, "prefix", str(root / ".venv"))
     (root / ".venv" / "pyvenv.cfg").write_text("uv = 0.13.9\n")
     wanted = ["uv", "sync", "--project", str(root), "--all-packages", "--inexact"]
-    assert here.command() == wanted
+    assert bare_env.command() == wanted
 
 
 @pytest.mark.parametrize("editable", [True, False])
-def test_a_clone_with_pip_brings_what_the_plugin_needs_of_it(
-    with_pip: Environment, editable: bool
-) -> None:
+def test_clone_with_pip_includes_local_dependencies(with_pip: Environment, editable: bool) -> None:
     root = with_pip.from_clone(editable=editable)
     option = ["-e"] if editable else []
     assert with_pip.command() == [
@@ -229,15 +236,15 @@ def test_a_clone_with_pip_brings_what_the_plugin_needs_of_it(
     ]
 
 
-def test_a_clone_in_another_environment_of_uv(here: Environment) -> None:
-    root = here.from_clone()
-    here.config(uv="0.13.9")
-    here.has("uv")
-    assert here.command()[:5] == ["uv", "pip", "install", "--python", here.python]
-    assert here.command()[-1] == str(root / "plugins" / "tools" / "nimbus")
+def test_clone_in_another_uv_environment_gets_uv_pip_command(bare_env: Environment) -> None:
+    root = bare_env.from_clone()
+    bare_env.config(uv="0.13.9")
+    bare_env.has("uv")
+    assert bare_env.command()[:5] == ["uv", "pip", "install", "--python", bare_env.python]
+    assert bare_env.command()[-1] == str(root / "plugins" / "tools" / "nimbus")
 
 
-def test_a_plugin_that_only_the_clone_knows(with_pip: Environment) -> None:
+def test_plugin_known_only_to_clone_is_installed_from_it(with_pip: Environment) -> None:
     root = with_pip.from_clone()
     new = root / "plugins" / "tools" / "squall"
     new.mkdir()
@@ -247,29 +254,31 @@ def test_a_plugin_that_only_the_clone_knows(with_pip: Environment) -> None:
 
 
 @pytest.mark.parametrize("name", ["nimbsu", "Nimbus", "hookline-nimbus"])
-def test_a_misspelt_name_gets_only_names_that_exist(with_pip: Environment, name: str) -> None:
+def test_misspelt_name_suggests_only_existing_plugins(with_pip: Environment, name: str) -> None:
     told = with_pip.refusal(f"plugins enable {name}")
     assert "Did you mean nimbus?" in told
     assert "install" not in told
 
 
-def test_a_name_that_is_near_none_is_not_installed_either(with_pip: Environment) -> None:
+def test_unknown_name_gets_no_install_command(with_pip: Environment) -> None:
     told = with_pip.refusal("plugins enable xylophone")
     assert "unknown plugin xylophone." in told
     assert "install xylophone" not in told
     assert "hookline-xylophone" not in told
 
 
-def test_what_is_not_installed_is_off_already(here: Environment) -> None:
-    assert "nimbus is not installed, so it is off already." in here.refusal(
+def test_disable_of_uninstalled_plugin_says_it_is_off(bare_env: Environment) -> None:
+    assert "nimbus is not installed, so it is off already." in bare_env.refusal(
         "plugins disable nimbus"
     )
 
 
-def test_what_is_no_plugin_is_said_so(here: Environment) -> None:
-    (here.site / "hookline_nimbus-1.dist-info").mkdir()
-    (here.site / "hookline_nimbus-1.dist-info" / "METADATA").write_text("Name: hookline-nimbus\n")
-    assert "nimbus is not a plugin to turn on" in here.refusal()
+def test_dist_that_is_no_plugin_is_refused(bare_env: Environment) -> None:
+    (bare_env.site / "hookline_nimbus-1.dist-info").mkdir()
+    (bare_env.site / "hookline_nimbus-1.dist-info" / "METADATA").write_text(
+        "Name: hookline-nimbus\n"
+    )
+    assert "nimbus is not a plugin to turn on" in bare_env.refusal()
 
 
 def _wheel(shelf: Path, name: str, number: str, metadata: str, points: str) -> None:
@@ -288,7 +297,7 @@ def _wheel(shelf: Path, name: str, number: str, metadata: str, points: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", ["uv", "pipx"])
-def test_the_command_that_is_named_installs_it_for_real(program: str, tmp_path: Path) -> None:
+def test_suggested_command_really_installs_the_plugin(program: str, tmp_path: Path) -> None:
     """Hookline's own code is seen through a ``.pth``; its package is an empty wheel."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not here")

@@ -1,4 +1,4 @@
-"""The pages of the plugins: states, settings as a form, and how config.yaml is changed."""
+"""The plugin pages: states, settings as a form, and changes of config.yaml."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
     assert "Telegram" not in site.text(only)
 
 
-def test_each_of_several_of_a_kind_has_its_own_page_and_settings(harness: Make) -> None:
+def test_each_plugin_instance_has_its_own_page_and_settings(harness: Make) -> None:
     h = harness(Configure, Buoy, config={"buoy": {"count": 1}, "buoy:north": {"count": 2}})
     written = 'plugins:\n  buoy: {count: 1}\n  "buoy:north": {count: 2}  # cold\n'
     h.home.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def test_each_of_several_of_a_kind_has_its_own_page_and_settings(harness: Make) 
     assert diff.after == written.replace("count: 2", "count: 5")
 
 
-def test_a_change_is_shown_and_written_after_a_yes(site: PageClient, path: Path) -> None:
+def test_change_is_shown_and_written_after_confirmation(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="3000", recall_limit="7")
     (diff,) = [one for one in view.parts if isinstance(one, Diff)]
     assert "notes_max_chars: 3000   # characters" in diff.after
@@ -140,13 +140,13 @@ def test_a_change_is_shown_and_written_after_a_yes(site: PageClient, path: Path)
         site.post("/plugins/memory/confirm", token(view))
 
 
-def test_an_empty_field_is_the_default_again(site: PageClient, path: Path) -> None:
+def test_empty_field_restores_the_default(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="")
     site.post("/plugins/memory/confirm", token(view))
     assert "notes_max_chars" not in path.read_text()
 
 
-def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
+def test_unchanged_form_changes_nothing(site: PageClient, path: Path) -> None:
     view = review(site, "memory")
     assert "No changes: config.yaml" in site.text(view)
     assert path.read_text() == WRITTEN
@@ -161,7 +161,7 @@ def test_nothing_typed_changes_nothing(site: PageClient, path: Path) -> None:
         ("recall_threshold", "3", "Expected a number less than"),
     ],
 )
-def test_a_wrong_value_comes_back_beside_its_field(
+def test_invalid_value_is_shown_with_error_at_its_field(
     site: PageClient, path: Path, field: str, value: str, told: str
 ) -> None:
     view = review(site, "memory", **{"recall_limit": "9", field: value})
@@ -173,7 +173,7 @@ def test_a_wrong_value_comes_back_beside_its_field(
 
 
 @pytest.mark.slow
-def test_two_people_do_not_write_over_each_other(site: PageClient, path: Path) -> None:
+def test_concurrent_edits_do_not_overwrite_each_other(site: PageClient, path: Path) -> None:
     first = review(site, "memory", notes_max_chars="3000")
     path.write_text(WRITTEN.replace("idle_hours: 24", "idle_hours: 12"))
     view = site.post("/plugins/memory/confirm", token(first))
@@ -190,7 +190,7 @@ def test_two_people_do_not_write_over_each_other(site: PageClient, path: Path) -
 
 
 @pytest.mark.slow
-def test_a_change_waits_although_the_server_asks_for_routes_again(
+def test_pending_change_survives_route_reload(
     site: PageClient, configured: Harness, path: Path
 ) -> None:
     view = review(site, "memory", notes_max_chars="3000")
@@ -198,7 +198,7 @@ def test_a_change_waits_although_the_server_asks_for_routes_again(
     assert "notes_max_chars: 3000" in path.read_text()
 
 
-def test_a_change_is_confirmed_by_who_made_it(site: PageClient) -> None:
+def test_change_is_confirmed_only_by_its_author(site: PageClient) -> None:
     from dataclasses import replace
 
     view = review(site, "memory", notes_max_chars="3000")
@@ -210,7 +210,7 @@ def test_a_change_is_confirmed_by_who_made_it(site: PageClient) -> None:
 
 
 @pytest.mark.slow
-def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> None:
+def test_secret_is_written_and_never_shown(site: PageClient, path: Path) -> None:
     path.write_text(WRITTEN.replace("${KEY}", SECRET).replace("${BOT:-none}", "123:telegram-token"))
     view = site.get("/plugins/telegram")
     shown = site.text(view)
@@ -230,7 +230,7 @@ def test_a_secret_is_written_and_never_shown(site: PageClient, path: Path) -> No
     "written",
     ["'it''s a secret'", '"a \\"quoted\\" secret"', "|\n    BEGIN secret\n    line two\n"],
 )
-def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: str) -> None:
+def test_secret_is_masked_in_every_yaml_form(core: Configuration, written: str) -> None:
     text = f"plugins:\n  telegram:\n    token: {written}\n    # secret of mine\n"
     (shown,) = mask_texts(core, text)
     assert "secret" not in shown.replace("# secret of mine", "")
@@ -238,7 +238,7 @@ def test_a_secret_is_masked_however_it_is_written(core: Configuration, written: 
 
 
 @pytest.mark.slow
-def test_a_plugin_is_switched_off_at_once_and_on_again(
+def test_plugin_is_disabled_at_once_and_enabled_again(
     site: PageClient, path: Path, configured: Harness
 ) -> None:
     done = site.post("/plugins/titles/enable")
@@ -257,7 +257,7 @@ def test_a_plugin_is_switched_off_at_once_and_on_again(
 
 
 @pytest.mark.slow
-def test_switching_off_is_live(harness: Make) -> None:
+def test_disable_takes_effect_immediately(harness: Make) -> None:
     h = harness(Configure, Probe, config={"configure": {}, "probe": {}})
     site = PageClient(h)
     h.home.mkdir(parents=True, exist_ok=True)
@@ -266,7 +266,7 @@ def test_switching_off_is_live(harness: Make) -> None:
     assert h.states()["probe"][0] == "off"
 
 
-def test_a_broken_file_is_told_and_left_alone(site: PageClient, path: Path) -> None:
+def test_broken_config_is_reported_and_left_alone(site: PageClient, path: Path) -> None:
     site.get("/plugins/memory")
     path.write_text("plugins: [")
     assert "config.yaml" in site.text(site.get("/plugins/memory"))
@@ -277,7 +277,7 @@ def test_a_broken_file_is_told_and_left_alone(site: PageClient, path: Path) -> N
     assert path.read_text() == "plugins: ["
 
 
-def test_the_pages_are_the_operators_and_looking_writes_nothing(
+def test_plugin_pages_are_only_for_operator_and_viewing_stores_nothing(
     site: PageClient, path: Path
 ) -> None:
     before = site.stored()
@@ -299,7 +299,7 @@ def inputs(written: Any = None) -> dict[str, Any]:
     return {one.name: one for one in setting_inputs(SCHEMA, written, written)}
 
 
-def test_each_shape_has_its_input() -> None:
+def test_each_setting_type_has_its_input() -> None:
     kinds = {name: one.kind for name, one in inputs().items()}
     assert kinds == {
         "on": "switch",
@@ -335,13 +335,11 @@ def test_each_shape_has_its_input() -> None:
         ("names", "[a, b]", (True, "[a, b]")),
     ],
 )
-def test_what_is_typed_becomes_yaml(
-    core: Configuration, name: str, given: str, wanted: Any
-) -> None:
+def test_typed_value_becomes_yaml(core: Configuration, name: str, given: str, wanted: Any) -> None:
     assert inputs()[name].change(core, given) == wanted
 
 
-def test_a_masked_secret_in_a_shape_comes_back(core: Configuration) -> None:
+def test_masked_secret_in_nested_setting_is_restored(core: Configuration) -> None:
     written = {"servers": {"a": {"url": "http://a", "token": SECRET}}}
     one = inputs(written)["servers"]
     assert SECRET not in one.text

@@ -1,4 +1,4 @@
-"""``config set`` and ``plugins enable|disable`` keep what people wrote."""
+"""``config set`` and ``plugins enable|disable`` keep comments and order of config.yaml."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KEYS = {
     )
 )
 @pytest.mark.slow
-def test_every_comment_and_the_order_stay(
+def test_set_keeps_comments_and_order(
     line: RunCli, path: Path, edits: list[tuple[str, str]]
 ) -> None:
     path.write_text(WRITTEN)
@@ -64,7 +64,7 @@ def test_every_comment_and_the_order_stay(
     ]
 
 
-def test_a_value_is_read_back_as_it_was_set(line: RunCli, path: Path) -> None:
+def test_set_value_is_read_back(line: RunCli, path: Path) -> None:
     for key, value in (
         ("plugins.memory.notes_max_chars", "3000"),
         ("plugins.memory.code", "012"),
@@ -81,7 +81,7 @@ def test_a_value_is_read_back_as_it_was_set(line: RunCli, path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_made_where_there_is_none(line: RunCli, path: Path) -> None:
+def test_set_creates_a_missing_config(line: RunCli, path: Path) -> None:
     path.unlink()
     line("config", "set", "model", "openai/b")
     assert path.read_text() == "model: openai/b\n"
@@ -91,7 +91,7 @@ def test_a_file_is_made_where_there_is_none(line: RunCli, path: Path) -> None:
     assert path.read_text() == "# only\n# comments\nplugins:\n  titles: false\n"
 
 
-def test_a_link_stays_a_link(line: RunCli, path: Path, tmp_path: Path) -> None:
+def test_set_keeps_a_symlink(line: RunCli, path: Path, tmp_path: Path) -> None:
     target = path.rename(tmp_path / "elsewhere.yaml")
     path.symlink_to(target)
     assert line("config", "set", "trace", "true").exit_code == 0
@@ -113,7 +113,7 @@ def test_a_link_stays_a_link(line: RunCli, path: Path, tmp_path: Path) -> None:
         ("a..b", "1", "not a key"),
     ],
 )
-def test_what_would_not_load_is_not_written(
+def test_set_refuses_a_value_that_would_not_load(
     line: RunCli, path: Path, key: str, value: str, words: str
 ) -> None:
     done = line("config", "set", key, value)
@@ -132,7 +132,7 @@ def test_what_would_not_load_is_not_written(
         ("trace: [\n", "not YAML"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_not_edited(
+def test_set_refuses_an_unreadable_config(
     process: RunCli, path: Path, written: str, words: str
 ) -> None:
     path.write_text(written)
@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_read_is_not_edited(
 
 
 @pytest.mark.slow
-def test_an_undecodable_file_is_told_of_with_its_line(process: RunCli, path: Path) -> None:
+def test_undecodable_config_is_reported_with_its_line(process: RunCli, path: Path) -> None:
     path.write_bytes(b"trace: true\nmodel: \xff\n")
     done = process("config", "set", "trace", "false")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -152,7 +152,7 @@ def test_an_undecodable_file_is_told_of_with_its_line(process: RunCli, path: Pat
     assert done.stderr == f"hookline: {told}\n"
 
 
-def test_a_setting_that_its_plugin_refuses_is_not_written(line: RunCli, path: Path) -> None:
+def test_set_refuses_a_value_that_the_plugin_rejects(line: RunCli, path: Path) -> None:
     for key, value in (("plugins.memory.notes_max_chars", "lots"), ("plugins.titles.x", "[")):
         done = line("config", "set", key, value)
         assert (done.exit_code, done.stdout) == (2, "")
@@ -163,7 +163,7 @@ def test_a_setting_that_its_plugin_refuses_is_not_written(line: RunCli, path: Pa
 
 
 @pytest.mark.slow
-def test_of_several_errors_one_is_mended_after_the_other(process: RunCli, path: Path) -> None:
+def test_several_config_errors_can_be_fixed_one_by_one(process: RunCli, path: Path) -> None:
     path.write_text("trace: maybe\nmax_iterations: lots\n")
     done = process("config", "set", "trace", "true")
     assert (done.exit_code, "max_iterations" in done.stderr) == (0, True)
@@ -184,7 +184,7 @@ def test_of_several_errors_one_is_mended_after_the_other(process: RunCli, path: 
         ("plugins.memory.notes_max_char", "3000", "did you mean plugins.memory.notes_max_chars?"),
     ],
 )
-def test_an_unknown_key_is_refused(
+def test_set_refuses_an_unknown_key(
     line: RunCli, path: Path, key: str, value: str, words: str
 ) -> None:
     done = line("config", "set", key, value)
@@ -193,9 +193,7 @@ def test_an_unknown_key_is_refused(
     assert path.read_text() == WRITTEN
 
 
-def test_an_unknown_key_that_is_like_no_other_is_written_with_a_warning(
-    line: RunCli, path: Path
-) -> None:
+def test_unknown_key_in_a_section_is_written_with_a_warning(line: RunCli, path: Path) -> None:
     path.write_text("modle: a/b\n")  # what is there already stops nothing
     done = line("config", "set", "session.zzz", "5")
     assert (done.exit_code, "session.zzz: unknown key" in done.stderr) == (0, True)
@@ -203,13 +201,13 @@ def test_an_unknown_key_that_is_like_no_other_is_written_with_a_warning(
     assert "zzz: 5" in path.read_text()
 
 
-def test_what_switches_a_plugin_off_is_written_with_a_warning(line: RunCli, path: Path) -> None:
+def test_invalid_plugin_value_is_written_with_a_warning(line: RunCli, path: Path) -> None:
     warning = line("config", "set", "plugins.web", "12").stderr
     assert "expected true, false or a mapping" in warning
     assert "web: 12" in path.read_text()
 
 
-def test_a_mapping_is_merged(line: RunCli, path: Path) -> None:
+def test_set_merges_a_mapping(line: RunCli, path: Path) -> None:
     line("config", "set", "session", "{idle_hours: 3}")
     assert json.loads(line("config", "get", "session", "--json").stdout) == {
         "idle_hours": 3,
@@ -218,7 +216,7 @@ def test_a_mapping_is_merged(line: RunCli, path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_switching_a_plugin_off_and_on_keeps_its_settings(line: RunCli, path: Path) -> None:
+def test_disable_and_enable_keep_plugin_settings(line: RunCli, path: Path) -> None:
     off = line("plugins", "disable", "memory")
     assert (off.exit_code, off.stdout) == (0, f"memory is off in {path}\n")
     assert line("config", "get", "plugins.memory").stdout == "false\n"
@@ -230,7 +228,7 @@ def test_switching_a_plugin_off_and_on_keeps_its_settings(line: RunCli, path: Pa
     assert re.search(r"titles: true +# dull", text)
 
 
-def test_only_a_known_plugin_can_be_switched_off(line: RunCli, path: Path) -> None:
+def test_disable_of_unknown_plugin_is_refused(line: RunCli, path: Path) -> None:
     done = line("plugins", "disable", "memmory")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "unknown plugin memmory. Did you mean memory?" in done.stderr
@@ -238,7 +236,7 @@ def test_only_a_known_plugin_can_be_switched_off(line: RunCli, path: Path) -> No
 
 
 @pytest.mark.slow
-def test_who_needs_a_plugin_that_is_switched_off_is_told(line: RunCli, path: Path) -> None:
+def test_disable_names_plugins_that_need_it(line: RunCli, path: Path) -> None:
     assert line("plugins", "enable", "web-ui", "openai-api").exit_code == 0
     one = line("plugins", "disable", "web-server")
     assert one.exit_code == 0
@@ -253,7 +251,7 @@ def test_who_needs_a_plugin_that_is_switched_off_is_told(line: RunCli, path: Pat
 
 
 @pytest.mark.slow
-def test_what_a_plugin_requires_is_switched_on_with_it(line: RunCli, path: Path) -> None:
+def test_enable_turns_on_required_plugins(line: RunCli, path: Path) -> None:
     done = line("plugins", "enable", "web-ui", "openai-api")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [

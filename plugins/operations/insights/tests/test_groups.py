@@ -1,4 +1,4 @@
-"""What was used by each person, chat, database and skill."""
+"""Usage by person, chat, database and skill."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def by(h: Harness, what: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(done.stdout)}
 
 
-def test_tokens_are_told_by_person_chat_and_database(harness: Make) -> None:
+def test_tokens_are_counted_by_person_chat_and_database(harness: Make) -> None:
     steps = [used(1000), asked(200, "shop"), asked(30, "shop", "wrong"), used(4), used(50000)]
     h = harness(Insights, Databases, model=steps)
     for user, chat in (("ann", "group"), ("ben", "group"), ("ann", "ann")):

@@ -1,4 +1,4 @@
-"""The numbers, who sees them, and how they are shown."""
+"""``/insights``: the numbers, who sees them, and how they are shown."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def journal(h: Harness) -> dict[str, float]:
     return dict(zip(("requests", *KINDS), row, strict=True))
 
 
-def test_the_numbers_are_the_journals_to_the_token(harness: Make) -> None:
+def test_numbers_match_the_journal_exactly(harness: Make) -> None:
     model = [
         answer(FIRST, look(1), look(2, fail=True)),
         answer(Usage(input=7, output=3), ToolCall("c3", "hand_over", {})),
@@ -127,7 +127,7 @@ def test_the_numbers_are_the_journals_to_the_token(harness: Make) -> None:
     assert found["channels"] == [{"channel": "terminal", "sessions": 2, "turns": 2}]
 
 
-def test_what_a_deleted_session_cost_stays_in_the_sum(harness: Make) -> None:
+def test_cost_of_deleted_session_stays_in_the_sum(harness: Make) -> None:
     h = harness(Insights, model=[answer(FIRST)])
     h.send("go")
     h.close()
@@ -137,7 +137,7 @@ def test_what_a_deleted_session_cost_stays_in_the_sum(harness: Make) -> None:
     assert "1,000: 300 fresh" in again.send("/insights", session="asking").text
 
 
-def test_the_window_is_of_local_days(harness: Make, clock: Clock) -> None:
+def test_days_are_counted_in_local_time(harness: Make, clock: Clock) -> None:
     h = harness(Insights, model=[answer(Usage(input=n, output=0)) for n in (1, 20, 300)])
     for day in (-7, -6, -0.49):
         clock(day)
@@ -153,7 +153,7 @@ def test_the_window_is_of_local_days(harness: Make, clock: Clock) -> None:
     assert numbers(h, 8)["totals"]["input"] == 1 + 20 + 300 + 50
 
 
-def test_it_is_shown_with_bars(harness: Make, clock: Clock) -> None:
+def test_report_shows_numbers_with_bars(harness: Make, clock: Clock) -> None:
     model = [answer(FIRST, look(1), look(2), look(3, fail=True)), answer(Usage(input=50))]
     h = harness(Insights, Work, config={"insights": {}}, model=model)
     h.send("go")
@@ -168,7 +168,7 @@ def test_it_is_shown_with_bars(harness: Make, clock: Clock) -> None:
     assert "Learned" not in text
 
 
-def test_money_is_told_where_the_price_is_known(harness: Make) -> None:
+def test_cost_is_shown_if_price_is_known(harness: Make) -> None:
     prices = {"test/model": {"input": 300, "output": 1500, "cache_read": 30}}
     h = harness(Insights, config={"prices": prices, "currency": "€"}, model=[answer(FIRST)])
     h.send("go")
@@ -181,7 +181,7 @@ def test_money_is_told_where_the_price_is_known(harness: Make) -> None:
     assert data["models"][0]["saved"] == pytest.approx(600 * 270 / 1e6)
 
 
-def test_each_request_is_priced_by_the_length_of_its_prompt(harness: Make) -> None:
+def test_request_is_priced_by_its_prompt_length(harness: Make) -> None:
     long, short = Usage(input=100_001, output=10), Usage(input=100_000, output=10)
     h = harness(Insights, model=[answer(long), answer(short)])
     h.send("go")
@@ -197,7 +197,7 @@ def test_each_request_is_priced_by_the_length_of_its_prompt(harness: Make) -> No
     assert "without test/model, whose price is unknown" in text
 
 
-def test_a_local_server_is_free_and_costs_nothing(harness: Make) -> None:
+def test_local_server_is_free(harness: Make) -> None:
     h = harness(Insights, model=[answer(FIRST)])
     h.send("go")
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
@@ -216,7 +216,7 @@ async def _ask_in(h: Harness, *chats: str) -> list[str]:
     return [reply.text for reply in await h.channel.replies(len(chats) + 1)]
 
 
-def test_a_network_chat_sees_its_own_numbers_alone(harness: Make) -> None:
+def test_network_chat_sees_only_its_own_numbers(harness: Make) -> None:
     h = harness(Insights, Work, model=["hi", "ho", [calls("look")], "x"])
     h.channel  # noqa: B018 - opens the core
     text = h.run(_ask_in(h, "one", "two"))[-1]
@@ -226,7 +226,7 @@ def test_a_network_chat_sees_its_own_numbers_alone(harness: Make) -> None:
     assert "Tokens in: 20:" in h.send("/insights").text
 
 
-def test_the_tool_in_a_network_chat_too(harness: Make) -> None:
+def test_insights_tool_in_network_chat_sees_only_its_own_numbers(harness: Make) -> None:
     h = harness(Insights, model=["hi", calls("insights"), "told"])
     h.send("from the terminal")
     h.channel  # noqa: B018 - opens the core
@@ -242,14 +242,14 @@ def test_the_tool_in_a_network_chat_too(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "nan", "1.5", "1e3", str(10**9), "9" * 5000, "²", "x"])
-def test_a_bad_number_of_days_gets_a_sentence(harness: Make, days: str) -> None:
+def test_invalid_days_get_an_error_sentence(harness: Make, days: str) -> None:
     h = harness(Insights)
     text = h.send(f"/insights {days}").text
     assert text == f"{days[:40]!r} is not a number of days; use a whole number from 1 to 3650."
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9, float("nan"), float("inf"), 1.5, "x", [7], 10**400])
-def test_the_tool_refuses_it_too(harness: Make, days: object) -> None:
+def test_insights_tool_refuses_invalid_days(harness: Make, days: object) -> None:
     h = harness(Insights, model=[calls("insights", days=days), "ok"])
     [result] = h.send("go").tool_calls
     assert not result.ok
@@ -257,7 +257,7 @@ def test_the_tool_refuses_it_too(harness: Make, days: object) -> None:
     assert "days" in result.text
 
 
-def test_nothing_yet_is_told(harness: Make) -> None:
+def test_report_without_usage_says_so(harness: Make) -> None:
     assert harness(Insights).send("/insights").text.endswith("no model calls.")
 
 
@@ -270,7 +270,7 @@ def test_many_days_share_bars(harness: Make, clock: Clock) -> None:
     assert text.endswith("1 session, 1 turn")
 
 
-def test_what_was_learnt_is_told_where_it_is_kept(harness: Make) -> None:
+def test_learned_skills_and_memory_changes_are_counted(harness: Make) -> None:
     h = harness(Insights, model=["hi"])
     h.send("go")
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
@@ -293,7 +293,7 @@ def test_what_was_learnt_is_told_where_it_is_kept(harness: Make) -> None:
     assert numbers(h)["learnt"]["skills_changed"] == {"create": 1}
 
 
-def test_names_cannot_steer_the_terminal(harness: Make) -> None:
+def test_model_names_cannot_control_the_terminal(harness: Make) -> None:
     h = harness(Insights, model=["hi"])
     h.send("go")
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
@@ -313,7 +313,7 @@ def run(home: Path, *words: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.slow
-def test_the_command_line(tmp_path: Path) -> None:
+def test_insights_command_prints_report_and_json(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("plugins: {insights: true}\n", "utf-8")
     (tmp_path / "model.yaml").write_text("steps: [{text: hello, repeat: true}]\n", "utf-8")
     assert run(tmp_path, "run", "hi", "--model", "scripted/model.yaml")[0] == 0
@@ -330,7 +330,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 @given(st.floats(0, 1e12), st.floats(0, 1e12))
-def test_a_bar_is_as_long_as_its_share(value: float, most: float) -> None:
+def test_bar_length_is_proportional(value: float, most: float) -> None:
     value = min(value, most)
     drawn = bar(value, most)
     assert len(drawn) <= 20
@@ -339,9 +339,7 @@ def test_a_bar_is_as_long_as_its_share(value: float, most: float) -> None:
         assert abs(len(drawn) - 20 * value / most) <= 1
 
 
-def test_on_a_terminal_no_line_is_wider_than_it(
-    harness: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_report_fits_the_terminal_width(harness: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     h = harness(Insights, model=[answer(FIRST)])
     h.send("hello")
     wide = h.cli("insights").stdout

@@ -1,4 +1,4 @@
-"""The page of the usage: figures, charts by day, and who sees them."""
+"""The usage page: numbers, charts by day, and who sees them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def site(harness: Make, clock: Callable[[float], None]) -> PageClient:
     return PageClient(h)
 
 
-def test_tokens_and_money_are_drawn_by_day(site: PageClient) -> None:
+def test_tokens_and_cost_are_charted_by_day(site: PageClient) -> None:
     tokens, money = charts(site.get("/insights"))
     assert len(tokens.labels) == 7
     assert tokens.labels[-1] == "4 Mar"
@@ -55,7 +55,7 @@ def test_tokens_and_money_are_drawn_by_day(site: PageClient) -> None:
     assert "test/model" in text
 
 
-def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
+def test_empty_page_explains_and_invalid_days_are_refused(harness: Make) -> None:
     site = PageClient(harness(Insights))
     assert "No usage in this period" in site.text(site.get("/insights"))
     for wrong in ("0", "x", "-1", "99999"):
@@ -64,7 +64,7 @@ def test_nothing_used_says_what_would_make_content(harness: Make) -> None:
         assert refused.value.status == 400
 
 
-def test_a_person_sees_what_their_own_chats_have_used(site: PageClient) -> None:
+def test_person_sees_usage_of_own_chats(site: PageClient) -> None:
     assert "No usage in this period" in site.text(site.get("/insights", PERSON))
     site.say("three", PERSON)
     mine, all_ = site.get("/insights", PERSON), site.get("/insights")
@@ -73,7 +73,7 @@ def test_a_person_sees_what_their_own_chats_have_used(site: PageClient) -> None:
     assert [sum(charts(one)[0].series["output"]) for one in (mine, all_)] == [7, 57]
 
 
-def test_the_page_writes_nothing(site: PageClient) -> None:
+def test_usage_page_stores_nothing(site: PageClient) -> None:
     before = site.stored()
     site.get("/insights?days=30")
     assert site.stored() == before

@@ -22,7 +22,7 @@ models:
 """
 
 
-def test_the_packaged_prices_are_listed(harness: Make) -> None:
+def test_packaged_prices_are_listed(harness: Make) -> None:
     found = harness(Insights).cli("prices")
     assert found.exit_code == 0
     assert "anthropic/claude-haiku-5-5" in found.stdout
@@ -31,7 +31,7 @@ def test_the_packaged_prices_are_listed(harness: Make) -> None:
     assert all(len(line) <= 100 for line in found.stdout.splitlines())
 
 
-def test_a_list_is_taken_from_a_file(harness: Make, tmp_path: Path) -> None:
+def test_prices_update_loads_a_file(harness: Make, tmp_path: Path) -> None:
     h, file = harness(Insights), tmp_path / "new.yaml"
     file.write_text(LIST, "utf-8")
     found = h.cli(f"prices update {file}")
@@ -51,7 +51,7 @@ def test_a_list_is_taken_from_a_file(harness: Make, tmp_path: Path) -> None:
     assert "No price changed." in h.cli(f"prices update {file}").stdout
 
 
-def test_a_bad_list_is_refused_with_its_line(harness: Make, tmp_path: Path) -> None:
+def test_prices_update_refuses_a_bad_list_with_its_line(harness: Make, tmp_path: Path) -> None:
     h, file = harness(Insights), tmp_path / "bad.yaml"
     file.write_text(LIST.replace("output: 1}", "output: -1}"), "utf-8")
     h.home.mkdir(exist_ok=True)
@@ -75,7 +75,7 @@ class Site(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_list_is_taken_from_a_url(harness: Make) -> None:
+def test_prices_update_loads_a_url(harness: Make) -> None:
     with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)) as server:
         url = f"http://127.0.0.1:{server.server_port}"
         h = harness(Insights, core={"network.allow_hosts": ["127.0.0.1"]})
@@ -100,13 +100,13 @@ def test_a_list_is_taken_from_a_url(harness: Make) -> None:
         ("update no-such.yaml", "no-such.yaml: No such file", 1),
     ],
 )
-def test_what_cannot_be_done_is_told(harness: Make, words: str, told: str, code: int) -> None:
+def test_prices_update_reports_bad_usage(harness: Make, words: str, told: str, code: int) -> None:
     found = harness(Insights).cli(f"prices {words}")
     assert (found.exit_code, found.stdout) == (code, "")
     assert told in found.stderr
 
 
-def test_doctor_tells_of_a_list_that_cannot_be_used(harness: Make) -> None:
+def test_doctor_reports_an_unusable_price_list(harness: Make) -> None:
     h = harness(Insights)
     [(_, check)] = [
         one for one in h.plugin(Insights).host.registered(Check) if one[1].name == "prices"

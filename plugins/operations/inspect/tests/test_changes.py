@@ -1,4 +1,4 @@
-"""By how much a step changed its event."""
+"""How much a step changed its event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VALUES = st.recursive(
 )
 
 
-def test_a_text_is_measured_from_the_first_to_the_last_difference() -> None:
+def test_text_change_is_measured_from_first_to_last_difference() -> None:
     changed = replace(RESULT, text="one 2 three")
     assert describe_change(RESULT, changed) == {"fields": ["text"], "removed": 3, "added": 1}
     assert describe_change(RESULT, replace(RESULT, notes=("hint",))) == {
@@ -27,12 +27,12 @@ def test_a_text_is_measured_from_the_first_to_the_last_difference() -> None:
     }
 
 
-def test_an_equal_event_and_the_clock_are_no_change() -> None:
+def test_equal_event_and_duration_are_no_change() -> None:
     assert describe_change(RESULT, replace(RESULT, text="one two three")) is None
     assert describe_change(RESULT, replace(RESULT, seconds=3.0)) is None
 
 
-def test_of_a_history_the_changed_messages_count() -> None:
+def test_history_change_counts_only_changed_messages() -> None:
     said = tuple(Message.user(f"message {n}") for n in range(50))
     request = ModelRequest("m", "s", (), said)
     shorter = replace(request, messages=(*said[:10], Message.user("all of it"), *said[40:]))
@@ -43,7 +43,7 @@ def test_of_a_history_the_changed_messages_count() -> None:
 
 
 @given(st.text(), st.text(), st.text(), st.text())
-def test_no_more_than_what_was_replaced_counts(start: str, old: str, new: str, end: str) -> None:
+def test_extent_counts_at_most_the_replaced_text(start: str, old: str, new: str, end: str) -> None:
     removed, added = extent(start + old + end, start + new + end)
     assert 0 <= removed <= len(old)
     assert 0 <= added <= len(new)
@@ -51,7 +51,7 @@ def test_no_more_than_what_was_replaced_counts(start: str, old: str, new: str, e
 
 
 @given(VALUES, VALUES)
-def test_any_two_values_can_be_compared(one: Any, other: Any) -> None:
+def test_extent_compares_any_two_values(one: Any, other: Any) -> None:
     assert extent(one, one) == (0, 0)
     forth, back = extent(one, other), extent(other, one)
     assert (forth[0], forth[1]) == (back[1], back[0])

@@ -63,7 +63,7 @@ class Notes(Plugin[NotesConfig]):
 # doctor
 
 
-def test_doctor_runs_every_check_and_fails_if_one_does(harness: Make) -> None:
+def test_doctor_runs_every_check_and_fails_if_one_fails(harness: Make) -> None:
     class Checked(Plugin[NoConfig]):
         @hookimpl
         def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -95,7 +95,7 @@ def test_doctor_runs_every_check_and_fails_if_one_does(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("command", ["doctor --offline", "plugins list"])
-def test_on_a_terminal_no_line_is_wider_than_it(
+def test_output_fits_the_terminal_width(
     harness: Make, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     class Wordy(Plugin[NoConfig]):
@@ -113,7 +113,7 @@ def test_on_a_terminal_no_line_is_wider_than_it(
 # plugins list
 
 
-def test_plugins_are_listed_with_what_they_do(
+def test_plugins_list_shows_what_each_plugin_does(
     harness: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = plugin_listing.distribution
@@ -133,7 +133,7 @@ def test_plugins_are_listed_with_what_they_do(
 # hooks
 
 
-def test_hooks_stand_in_the_order_of_their_calls(harness: Make, data: Run, refused: Run) -> None:
+def test_hooks_are_listed_in_call_order(harness: Make, data: Run, refused: Run) -> None:
     class Other(Plugin[NoConfig]):
         @hookimpl
         def pre_prompt(self, ctx: Any, turn: Turn) -> None:
@@ -151,7 +151,7 @@ def test_hooks_stand_in_the_order_of_their_calls(harness: Make, data: Run, refus
     )
 
 
-def test_hooks_as_a_table(harness: Make, run: Run) -> None:
+def test_hooks_command_prints_a_table(harness: Make, run: Run) -> None:
     lines = run(harness(Inspect, Notes), "hooks", name="around_tool").splitlines()
     assert [line.split()[:3] for line in lines] == [
         ["hook", "kind", "deadline"],
@@ -162,7 +162,9 @@ def test_hooks_as_a_table(harness: Make, run: Run) -> None:
 # prompt
 
 
-def test_the_prompt_and_what_each_part_costs(harness: Make, data: Run, run: Run) -> None:
+def test_prompt_command_shows_text_and_cost_of_each_part(
+    harness: Make, data: Run, run: Run
+) -> None:
     h = harness(Inspect, Notes)
     found = data(h, "prompt")
     assert "Remember the wombats." in found["system"]
@@ -176,7 +178,9 @@ def test_the_prompt_and_what_each_part_costs(harness: Make, data: Run, run: Run)
     assert found["sha256"]["tools"] in text
 
 
-def test_what_broke_the_prefix_last(harness: Make, data: Run, run: Run, refused: Run) -> None:
+def test_prompt_command_names_the_last_prefix_break(
+    harness: Make, data: Run, run: Run, refused: Run
+) -> None:
     class Rewrites(Plugin[NoConfig]):
         @hookimpl
         def pre_send(self, ctx: Any, wire: Any) -> Any:
@@ -196,7 +200,7 @@ def test_what_broke_the_prefix_last(harness: Make, data: Run, run: Run, refused:
     assert refused(h, "prompt", session="no")[0] == 2
 
 
-def test_the_prompt_of_a_session_is_the_one_it_sent(harness: Make, data: Run) -> None:
+def test_prompt_of_session_is_the_one_it_sent(harness: Make, data: Run) -> None:
     h = harness(Inspect, Notes, model=["a"])
     h.send("x")
     request: ModelRequest = h.model.last
@@ -206,7 +210,7 @@ def test_the_prompt_of_a_session_is_the_one_it_sent(harness: Make, data: Run) ->
 # plugins info, plugins purge
 
 
-def test_info_tells_everything_about_a_plugin(harness: Make, data: Run, run: Run) -> None:
+def test_plugins_info_shows_everything_about_a_plugin(harness: Make, data: Run, run: Run) -> None:
     settings = {"notes": {"token": "hunter2", "depth": 5}}
     h = harness(Inspect, Notes, model=["a", "b"], config=settings, strict=False)
     h.send("store")
@@ -228,7 +232,7 @@ def test_info_tells_everything_about_a_plugin(harness: Make, data: Run, run: Run
     assert "hunter2" not in text + json.dumps(found)
 
 
-def test_failures_are_still_told_in_the_next_process(harness: Make, data: Run) -> None:
+def test_plugin_failures_are_shown_in_next_process(harness: Make, data: Run) -> None:
     class Loud(Plugin[NoConfig]):
         hoarse = True
 
@@ -248,20 +252,20 @@ def test_failures_are_still_told_in_the_next_process(harness: Make, data: Run) -
     assert "last failure: pre_prompt: ValueError: it is broken" in h.send("/plugins").text
 
 
-def test_info_makes_nothing(harness: Make, data: Run) -> None:
+def test_plugins_info_stores_nothing(harness: Make, data: Run) -> None:
     h = harness(Inspect, Notes)
     nothing = {"tables": {}, "values": 0, "bytes": 0}
     assert data(h, "info", name="notes")["storage"] == nothing
     assert not (h.home / "plugins" / "notes").exists()
 
 
-def test_info_of_a_plugin_that_is_not_there(harness: Make, refused: Run) -> None:
+def test_plugins_info_of_unknown_plugin_suggests_a_name(harness: Make, refused: Run) -> None:
     code, sentence = refused(harness(Inspect, Notes), "info", name="nots")
     assert code == 2
     assert "unknown plugin nots. Did you mean notes?" in sentence
 
 
-def test_purge_needs_a_yes(harness: Make, data: Run, run: Run, refused: Run) -> None:
+def test_plugins_purge_needs_yes_option(harness: Make, data: Run, run: Run, refused: Run) -> None:
     h = harness(Inspect, Notes, model=["a"])
     h.send("store")
     code, sentence = refused(h, "purge", name="notes")
@@ -278,7 +282,7 @@ def test_purge_needs_a_yes(harness: Make, data: Run, run: Run, refused: Run) -> 
     ("action", "words"),
     [("list", ["x"]), ("show", []), ("export", ["a", "b"]), ("delete", []), ("search", [])],
 )
-def test_sessions_says_what_an_action_needs(
+def test_sessions_action_names_missing_arguments(
     harness: Make, refused: Run, action: str, words: list[str]
 ) -> None:
     code, sentence = refused(harness(Inspect), "sessions", action=action, words=words)
@@ -286,7 +290,7 @@ def test_sessions_says_what_an_action_needs(
     assert "sessions" in sentence
 
 
-def test_sessions_names_the_action_that_is_meant(harness: Make) -> None:
+def test_sessions_unknown_action_suggests_one(harness: Make) -> None:
     h = harness(Inspect)
     for action, hint in (("lst", "Did you mean list?"), ("zzz", "Use one of list, show, search")):
         done = h.cli(f"sessions {action}")
@@ -295,12 +299,12 @@ def test_sessions_names_the_action_that_is_meant(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("action", ["show", "export", "delete"])
-def test_sessions_that_are_not_there(harness: Make, refused: Run, action: str) -> None:
+def test_unknown_session_is_refused(harness: Make, refused: Run, action: str) -> None:
     code, sentence = refused(harness(Inspect), "sessions", action=action, words=["no"], yes=True)
     assert (code, sentence.startswith("hookline: unknown session no.")) == (2, True)
 
 
-def test_the_beginning_of_an_id_is_enough_unless_it_means_several(
+def test_session_prefix_works_unless_ambiguous(
     harness: Make, run: Run, data: Run, refused: Run
 ) -> None:
     h = harness(Inspect, model=["a"] * 3)
@@ -327,7 +331,7 @@ class Screen(StringIO):
         return True
 
 
-def test_the_list_of_sessions_fits_the_terminal(
+def test_session_list_fits_the_terminal_width(
     harness: Make, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     h = harness(Inspect, model=["a"])
@@ -338,11 +342,11 @@ def test_the_list_of_sessions_fits_the_terminal(
     assert max(map(len, run(h, "sessions").splitlines())) == 80
 
 
-def test_a_fresh_home_has_no_session(harness: Make, run: Run) -> None:
+def test_session_list_of_fresh_home_is_empty(harness: Make, run: Run) -> None:
     assert run(harness(Inspect), "sessions", action="list") == "No sessions yet.\n"
 
 
-def test_limits_and_several_words(harness: Make, data: Run, run: Run) -> None:
+def test_sessions_list_limit_and_search_work(harness: Make, data: Run, run: Run) -> None:
     h = harness(Inspect, model=["a", "b"])
     h.send("one aardvark walks", session="one")
     h.send("two aardvarks walk", session="two")
@@ -352,7 +356,7 @@ def test_limits_and_several_words(harness: Make, data: Run, run: Run) -> None:
     assert "[user] two aardvarks walk" in run(h, "sessions", action="search", words=["aardvarks"])
 
 
-def test_a_message_cannot_break_a_line_or_steer_the_terminal(harness: Make, run: Run) -> None:
+def test_message_cannot_break_lines_or_control_the_terminal(harness: Make, run: Run) -> None:
     text = "a\u2028b\x1b[2Jc\x85d"
     h = harness(Inspect, model=["ok"])
     h.send(text)
@@ -363,7 +367,7 @@ def test_a_message_cannot_break_a_line_or_steer_the_terminal(harness: Make, run:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_a_reader_that_has_seen_enough_is_no_error(encoding: str, tmp_path: Path) -> None:
+def test_closed_pipe_is_no_error(encoding: str, tmp_path: Path) -> None:
     script = (
         "from hookline_inspect.output import print_json, print_text\n"
         "for _ in range(20000): print_text('✓ grüße'); print_json({'a': '✓😀'})"

@@ -1,4 +1,4 @@
-"""``hookline doctor``: the key it tries, what it repairs, and what it says where nothing starts."""
+"""``hookline doctor``: the key check, repairs, and what it says when nothing can start."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def use(home: Path, server: OpenAIServer) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_is_tried_and_a_refused_one_fails(home: Path, doctor: Callable[..., Rows]) -> None:
+def test_doctor_tries_the_key_and_fails_if_refused(home: Path, doctor: Callable[..., Rows]) -> None:
     refusal = {"error": {"message": "Incorrect API key", "type": "auth"}}
     replies = [Reply("ok"), Reply(status=401, body=refusal), Reply(status=429, body=refusal)]
     with OpenAIServer(replies, models=["small"]) as server:
@@ -111,7 +111,7 @@ def test_fix_repairs_what_is_safe_and_reports_it(
 
 
 @pytest.mark.slow
-def test_where_nothing_starts_it_says_why_and_looks_at_the_files(
+def test_doctor_explains_invalid_config_and_checks_files(
     home: Path, doctor: Callable[..., Rows]
 ) -> None:
     (home / "config.yaml").write_text("model: nowhere\nplugins: {inspect: false}\n")
@@ -158,7 +158,7 @@ def around() -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_without_a_model_it_tells_which_servers_run_here(
+def test_doctor_without_model_lists_local_servers(
     home: Path, doctor: Callable[..., Rows], around: dict[str, str]
 ) -> None:
     (home / "config.yaml").write_text("model: openai/gpt-5\n")
@@ -176,7 +176,7 @@ def test_without_a_model_it_tells_which_servers_run_here(
 
 
 @pytest.mark.slow
-def test_where_a_local_model_does_not_answer_it_tells_what_does(
+def test_doctor_lists_local_servers_if_local_model_fails(
     home: Path, doctor: Callable[..., Rows], around: dict[str, str]
 ) -> None:
     (home / "config.yaml").write_text("model: ollama/small\n")

@@ -1,4 +1,4 @@
-"""Where a text came from is shown wherever the text, or the step that read it, is shown."""
+"""Origins are shown with each text and with each step that read it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def walk(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from walk(child)
 
 
-def test_a_trace_says_what_each_step_has_read(h: Harness, data: Any, run: Any) -> None:
+def test_trace_shows_origins_of_each_step(h: Harness, data: Any, run: Any) -> None:
     found = {(one["type"], one["name"]): one.get("origins") for one in walk(data(h, "trace"))}
     assert found["tool_call", "fetch"] == found["tool", "fetch"] == [PAGE]
     assert found["tool", "write"] == [["workspace", "tool write"]]
@@ -66,7 +66,7 @@ def test_a_trace_says_what_each_step_has_read(h: Harness, data: Any, run: Any) -
     assert len(shown) == 2
 
 
-def test_a_stored_conversation_names_whom_each_text_is_from(h: Harness) -> None:
+def test_stored_session_shows_origin_of_each_text(h: Harness) -> None:
     lines = h.cli("sessions show test").stdout.splitlines()
     assert "[user] read it" in lines
     assert f"[user, from {PAGE[1]}] ← words" in lines

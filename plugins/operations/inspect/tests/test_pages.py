@@ -84,7 +84,7 @@ def tables(view: View) -> Iterator[Table]:
             yield part
 
 
-def test_the_operator_sees_every_session_and_a_person_their_own(site: PageClient) -> None:
+def test_operator_sees_every_session_and_person_only_own(site: PageClient) -> None:
     every = site.text(site.get("/sessions"))
     assert "What do you know about cats" in every
     assert "Mia's secret plan" in every
@@ -93,7 +93,7 @@ def test_the_operator_sees_every_session_and_a_person_their_own(site: PageClient
     assert "cats" not in own
 
 
-def test_words_are_found_in_titles_and_messages(site: PageClient) -> None:
+def test_search_finds_words_in_titles_and_messages(site: PageClient) -> None:
     found = site.text(site.get("/sessions?q=DOGS+cats"))
     assert "know about cats & dogs?" in found
     assert "Mia" not in found
@@ -106,7 +106,7 @@ def test_words_are_found_in_titles_and_messages(site: PageClient) -> None:
         assert empty.empty.startswith("No messages match")
 
 
-def test_a_session_shows_what_was_said_and_what_it_cost(site: PageClient) -> None:
+def test_session_page_shows_messages_and_cost(site: PageClient) -> None:
     view = site.get("/sessions/test")
     text = site.text(view)
     assert '"type": "markdown", "text": "There are **cats**."' in text
@@ -117,14 +117,14 @@ def test_a_session_shows_what_was_said_and_what_it_cost(site: PageClient) -> Non
 
 
 @pytest.mark.parametrize("address", ["/sessions/test", "/inspect/export?id=test&as=md"])
-def test_what_is_somebody_elses_is_not_there(site: PageClient, address: str) -> None:
+def test_session_of_another_person_returns_404(site: PageClient, address: str) -> None:
     for who, path in ((PERSON, address), (None, address.replace("test", "gone"))):
         with pytest.raises(Problem) as refused:
             site.get(path, who) if who else site.get(path)
         assert refused.value.status == 404
 
 
-def test_a_session_is_exported_in_two_forms(site: PageClient) -> None:
+def test_session_is_exported_as_jsonl_and_markdown(site: PageClient) -> None:
     lines = site.get("/inspect/export?id=test&as=jsonl")
     assert isinstance(lines, Download)
     rows = [json.loads(line) for line in lines.body.decode().splitlines()]
@@ -136,7 +136,7 @@ def test_a_session_is_exported_in_two_forms(site: PageClient) -> None:
         site.get("/inspect/export?id=test&as=pdf")
 
 
-def test_a_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
+def test_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
     done = site.post("/inspect/rename", {"id": "mias", "title": "  A   plan "}, PERSON)
     assert done == Redirect("/sessions/mias", "Renamed to “A plan”.")
     assert "A plan" in site.text(site.get("/sessions"))
@@ -147,7 +147,7 @@ def test_a_session_is_renamed_and_deleted(h: Harness, site: PageClient) -> None:
     assert [one.id for one in h.run(h.plugin(Inspect).host.sessions())] == ["test"]
 
 
-def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: PageClient) -> None:
+def test_ten_thousand_sessions_are_paged(h: Harness, site: PageClient) -> None:
     columns = "id, channel, chat_id, model, system, tools, workspace, parts, created, updated"
     many = (
         f"INSERT INTO sessions ({columns}) "
@@ -167,7 +167,7 @@ def test_ten_thousand_sessions_are_shown_in_pages(h: Harness, site: PageClient) 
     assert last.more is None
 
 
-def test_the_prompt_page_tells_who_costs_what(site: PageClient) -> None:
+def test_prompt_page_shows_cost_by_plugin(site: PageClient) -> None:
     new, stored = site.text(site.get("/prompt")), site.text(site.get("/prompt?session=test"))
     assert "tool look" in new
     assert "notes" in new
@@ -176,7 +176,7 @@ def test_the_prompt_page_tells_who_costs_what(site: PageClient) -> None:
         site.get("/prompt?session=gone")
 
 
-def test_the_way_back_to_a_session_has_words(site: PageClient, h: Harness) -> None:
+def test_breadcrumb_names_the_session(site: PageClient, h: Harness) -> None:
     said = "What do you know about cats & dogs?"
     for path in ("/trace?session=test", "/prompt?session=test"):
         assert [link.text for link in site.get(path).crumbs] == ["Sessions", said]
@@ -187,7 +187,7 @@ def test_the_way_back_to_a_session_has_words(site: PageClient, h: Harness) -> No
     assert back.href == "/sessions/test"
 
 
-def test_a_turn_is_a_timeline(site: PageClient) -> None:
+def test_trace_page_shows_turn_as_timeline(site: PageClient) -> None:
     view = site.text(site.get("/trace?session=test"))
     assert "call look" in view
     assert "Look something up" not in view
@@ -195,14 +195,14 @@ def test_a_turn_is_a_timeline(site: PageClient) -> None:
     assert "trace: true" in site.text(site.get("/trace?session=gone"))
 
 
-def test_the_hooks_are_listed_in_order(site: PageClient) -> None:
+def test_hooks_page_lists_plugins_in_order(site: PageClient) -> None:
     (table,) = tables(site.get("/hooks"))
     found: dict[Any, Any] = {getattr(row.cells[0], "text", ""): row.cells[3] for row in table.rows}
     assert "inspect" in found["end_of_turn"]
     assert found["on_voice"] == "none"
 
 
-def test_the_doctor_tells_how_to_mend_what_fails(site: PageClient) -> None:
+def test_doctor_page_shows_fixes(site: PageClient) -> None:
     checks = next(tables(site.get("/doctor")))
     assert "write some" in {row.cells[3] for row in checks.rows}
     badges = [getattr(row.cells[1], "text", "") for row in checks.rows]
@@ -210,7 +210,7 @@ def test_the_doctor_tells_how_to_mend_what_fails(site: PageClient) -> None:
     assert {"config", "disk"} <= {row.cells[0] for row in checks.rows}
 
 
-def test_a_check_that_never_answers_has_failed(
+def test_check_that_never_ends_has_failed(
     site: PageClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def never(*_given: object, **_named: object) -> None:
@@ -222,13 +222,13 @@ def test_a_check_that_never_answers_has_failed(
 
 
 @pytest.mark.parametrize("path", ["/prompt", "/hooks", "/trace", "/doctor"])
-def test_the_internals_are_the_operators(site: PageClient, path: str) -> None:
+def test_internal_pages_are_only_for_operator(site: PageClient, path: str) -> None:
     with pytest.raises(Problem) as refused:
         site.get(path, PERSON)
     assert refused.value.status == 403
 
 
-def test_looking_changes_no_byte(site: PageClient) -> None:
+def test_viewing_pages_changes_nothing_stored(site: PageClient) -> None:
     paths = ["/sessions", "/sessions?q=cats&kind=all", "/sessions/test", "/prompt", "/doctor"]
     paths += ["/prompt?session=test", "/hooks", "/trace", "/inspect/export?id=test&as=md"]
     before = site.stored()
@@ -251,7 +251,7 @@ def turn_of(h: Harness, session: str, text: str) -> Any:
     return h.run(find())
 
 
-def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: PageClient) -> None:
+def test_turn_view_shows_hooks_tools_prompt_and_cost(h: Harness, site: PageClient) -> None:
     view = turn_of(h, "test", "cats & dogs")
     shown = {part.title: part for part in view.parts if hasattr(part, "title")}
     moments = shown["Timeline"].steps
@@ -266,9 +266,7 @@ def test_a_turn_shows_its_hooks_tools_prompt_and_cost(h: Harness, site: PageClie
     assert "in 2 model calls" in text
 
 
-def test_of_a_turn_what_did_nothing_is_folded_and_what_was_recalled_comes_first(
-    harness: MakeHarness,
-) -> None:
+def test_turn_view_folds_idle_hooks_and_shows_recalled_memory_first(harness: MakeHarness) -> None:
     h = harness(Inspect, Recalls, Idle, model=["one"], core={"trace": True})
     h.send("hello")
     view = turn_of(h, "test", "hello")
@@ -284,7 +282,7 @@ def test_of_a_turn_what_did_nothing_is_folded_and_what_was_recalled_comes_first(
     assert "idle" in {one.who for one in quiet.parts[0].steps}
 
 
-def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
+def test_untraced_turn_view_shows_stored_steps(
     harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long a machine takes between one reading of the clock and the next."""
@@ -298,7 +296,7 @@ def test_a_turn_that_was_not_recorded_shows_what_core_keeps(
     assert said == ["model response", "call look", "model response"]
 
 
-def test_a_gateway_with_the_page_records_its_turns_alone(harness: MakeHarness) -> None:
+def test_gateway_with_page_traces_only_turns_of_the_page(harness: MakeHarness) -> None:
     h = harness(Inspect, model=["one", "two"])
     h.run(h.plugin(Inspect).gateway_up(["web", "telegram"]))
     site = PageClient(h)

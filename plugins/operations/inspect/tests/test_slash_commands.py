@@ -37,7 +37,7 @@ def cells(text: str, name: str) -> tuple[int, float]:
     return int(found[1]), float(found[2])
 
 
-def test_usage_counts_by_model_and_tells_what_the_cache_saved(harness: Make) -> None:
+def test_usage_counts_by_model_and_shows_cache_savings(harness: Make) -> None:
     h = harness(Inspect, model=[answer(READ), answer(READ), answer(Usage(input=10, output=1))])
     assert h.send("/usage").text == "No model call yet."
     h.send("x")
@@ -96,7 +96,7 @@ class PriceList(Plugin[NoConfig]):
         host.services.provide(Prices, self.prices)
 
 
-def test_usage_shows_money_where_the_price_is_known(harness: Make) -> None:
+def test_usage_shows_cost_if_price_is_known(harness: Make) -> None:
     big = Usage(input=6000, output=100)
     h = harness(Inspect, PriceList, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.send("x")
@@ -124,13 +124,13 @@ def test_usage_of_a_local_server_is_free(harness: Make) -> None:
     assert h.send("/usage").text.endswith(": free (local)\nCost: free (local).")
 
 
-def test_usage_says_so_where_the_cache_cost_more(harness: Make) -> None:
+def test_usage_says_if_the_cache_cost_more(harness: Make) -> None:
     h = harness(Inspect, model=[answer(Usage(input=100, cache_write=100))])
     h.send("x")
     assert h.send("/usage").text.endswith("cache cost 25 % more of the input.")
 
 
-def test_context_tells_what_fills_the_window(harness: Make) -> None:
+def test_context_shows_what_fills_the_window(harness: Make) -> None:
     class Reminds(Plugin[NoConfig]):
         @hookimpl
         def pre_prompt(self, ctx: Any, turn: Turn) -> ContextBlock:
@@ -149,14 +149,14 @@ def test_context_tells_what_fills_the_window(harness: Make) -> None:
     assert cells(text, "Together")[0] == sum(cells(text, name)[0] for name in parts)
 
 
-def test_a_picture_is_no_text(harness: Make) -> None:
+def test_context_does_not_count_picture_data_as_text(harness: Make) -> None:
     picture = ModelResponse((TextBlock("a"), ImageBlock("image/png", "A" * 40_000)), "end")
     h = harness(Inspect, model=[picture])
     h.send("x")
     assert cells(h.send("/context").text, "History in 2 messages")[0] < 200
 
 
-def test_status_of_a_session_that_is_being_worked_on(harness: Make) -> None:
+def test_status_shows_running_turn_and_cost(harness: Make) -> None:
     class Asks(Plugin[NoConfig]):
         @hookimpl
         async def start_of_turn(self, ctx: Any, turn: Turn) -> None:
@@ -172,7 +172,7 @@ def test_status_of_a_session_that_is_being_worked_on(harness: Make) -> None:
     assert "\nCost: unknown (no price for test/model);" in told
 
 
-def test_sessions_are_those_of_the_chat_without_sub_agents(harness: Make) -> None:
+def test_sessions_lists_sessions_of_chat_without_sub_agents(harness: Make) -> None:
     class Delegates(Plugin[NoConfig]):
         @hookimpl
         async def start_of_turn(self, ctx: Any, turn: Turn) -> None:

@@ -57,7 +57,7 @@ def named(tree: Tree, name: str, kind: str = "hook") -> list[Tree]:
     return [one for one in walk(tree) if (one["type"], one["name"]) == (kind, name)]
 
 
-def test_the_tree_of_a_turn(harness: Make, data: Run) -> None:
+def test_trace_is_a_tree_of_steps(harness: Make, data: Run) -> None:
     class Looks(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, ctx: Any, call: ToolCall) -> None:
@@ -93,7 +93,7 @@ def test_the_tree_of_a_turn(harness: Make, data: Run) -> None:
     assert all(one["ms"] >= child["ms"] for one in walk(tree) for child in one["children"][:1])
 
 
-def test_steps_before_the_turn_belong_to_it(harness: Make, data: Run) -> None:
+def test_steps_before_the_turn_belong_to_its_trace(harness: Make, data: Run) -> None:
     class Gate(Plugin[NoConfig]):
         @hookimpl
         def on_message(self, ctx: Any, inbound: Inbound) -> Inbound:
@@ -108,7 +108,7 @@ def test_steps_before_the_turn_belong_to_it(harness: Make, data: Run) -> None:
         assert step["changed"] == {"fields": ["text"], "removed": 2, "added": 3}
 
 
-def test_what_each_step_changed(harness: Make, data: Run) -> None:
+def test_trace_shows_what_each_step_changed(harness: Make, data: Run) -> None:
     class Changes(Plugin[NoConfig]):
         @hookimpl
         def pre_prompt(self, ctx: Any, turn: Turn) -> ContextBlock:
@@ -152,7 +152,7 @@ def test_what_each_step_changed(harness: Make, data: Run) -> None:
     assert found["around_tool", "leaves"] is None
 
 
-def test_verdicts_and_their_reasons(harness: Make, data: Run) -> None:
+def test_trace_shows_verdicts_and_reasons(harness: Make, data: Run) -> None:
     class Judge(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, ctx: Any, call: ToolCall) -> Any:
@@ -186,7 +186,7 @@ def test_verdicts_and_their_reasons(harness: Make, data: Run) -> None:
     assert named(known, "write", "tool") == []
 
 
-def test_a_failure_is_told_with_its_plugin(harness: Make, data: Run) -> None:
+def test_trace_names_plugin_of_a_failure(harness: Make, data: Run) -> None:
     class Breaks(Plugin[NoConfig]):
         @hookimpl
         def start_of_turn(self, ctx: Any, turn: Turn) -> None:
@@ -208,7 +208,7 @@ def test_a_failure_is_told_with_its_plugin(harness: Make, data: Run) -> None:
     assert "gone" in guard["reason"]
 
 
-def test_calls_side_by_side_stand_apart(harness: Make, data: Run) -> None:
+def test_parallel_calls_are_separate_in_trace(harness: Make, data: Run) -> None:
     class Reads(Plugin[NoConfig]):
         @hookimpl
         async def pre_read(self, ctx: Any, excerpt: Excerpt) -> Excerpt:
@@ -233,7 +233,7 @@ def test_calls_side_by_side_stand_apart(harness: Make, data: Run) -> None:
         assert read["changed"]["added"] == len(path)
 
 
-def test_a_turn_that_failed_is_kept(harness: Make, data: Run, run: Run) -> None:
+def test_failed_turn_is_traced(harness: Make, data: Run, run: Run) -> None:
     h = harness(Inspect, model=[Overloaded("the model is busy")], core=TRACED)
     assert h.send("x").stop == "error"
     tree = data(h, "trace")
@@ -243,7 +243,7 @@ def test_a_turn_that_failed_is_kept(harness: Make, data: Run, run: Run) -> None:
     assert "the model is busy" in run(h, "trace")
 
 
-def test_a_turn_that_was_stopped_is_kept(harness: Make, data: Run) -> None:
+def test_stopped_turn_is_traced(harness: Make, data: Run) -> None:
     class Slow(Plugin[NoConfig]):
         @tool
         async def wait(self) -> str:
@@ -257,7 +257,7 @@ def test_a_turn_that_was_stopped_is_kept(harness: Make, data: Run) -> None:
     assert data(h, "trace")["verdict"] == "stopped"
 
 
-def test_a_turn_is_chosen_by_session_and_number(harness: Make, data: Run, refused: Run) -> None:
+def test_trace_is_chosen_by_session_and_turn_number(harness: Make, data: Run, refused: Run) -> None:
     h = harness(Inspect, model=["a"] * 4, core=TRACED)
     turns = [h.send("x", session=name).turn.id for name in ("one", "one", "two")]
     assert data(h, "trace")["name"] == turns[2]
@@ -271,7 +271,7 @@ def test_a_turn_is_chosen_by_session_and_number(harness: Make, data: Run, refuse
     assert "unknown session three" in sentence
 
 
-def test_numbers_count_the_turns_that_were_not_traced(
+def test_turn_numbers_include_untraced_turns(
     harness: Make, data: Run, refused: Run, tmp_path: Path
 ) -> None:
     before = harness(Inspect, model=["a"], home=tmp_path / "one")
@@ -283,7 +283,7 @@ def test_numbers_count_the_turns_that_were_not_traced(
     assert refused(h, "trace", turn=1)[0] == 2
 
 
-def test_a_sub_agent_is_not_the_latest(harness: Make, data: Run) -> None:
+def test_latest_trace_is_not_a_sub_agent(harness: Make, data: Run) -> None:
     class Delegates(Plugin[NoConfig]):
         @hookimpl
         async def end_of_turn(self, ctx: Any, turn: Turn) -> None:
@@ -297,7 +297,7 @@ def test_a_sub_agent_is_not_the_latest(harness: Make, data: Run) -> None:
     assert data(h, "trace", session=inner[0])["verdict"] == "done"
 
 
-def test_without_tracing_nothing_is_recorded(harness: Make, data: Run, refused: Run) -> None:
+def test_nothing_is_recorded_without_tracing(harness: Make, data: Run, refused: Run) -> None:
     h = harness(Inspect, model=["a"])
     h.send("x")
     for session in (None, "test"):
@@ -308,7 +308,7 @@ def test_without_tracing_nothing_is_recorded(harness: Make, data: Run, refused: 
     assert data(h, "info", name="inspect")["storage"] == {"tables": {}, "values": 0, "bytes": 0}
 
 
-def test_the_oldest_turns_are_forgotten(harness: Make, data: Run, refused: Run) -> None:
+def test_oldest_traces_are_deleted(harness: Make, data: Run, refused: Run) -> None:
     h = harness(Inspect, model=["a"] * 5, core=TRACED, config={"trace_turns": 2})
     for _ in range(4):
         h.send("x")
@@ -316,7 +316,7 @@ def test_the_oldest_turns_are_forgotten(harness: Make, data: Run, refused: Run) 
     assert "3, 4" in refused(h, "trace", turn=1)[1]
 
 
-def test_bytes_are_bounded(harness: Make, data: Run) -> None:
+def test_trace_storage_is_bounded_in_bytes(harness: Make, data: Run) -> None:
     models = [[[calls("write", path="p" * 250) for _ in range(12)], "a"] for _ in range(3)]
     h = harness(
         Inspect,
@@ -330,7 +330,7 @@ def test_bytes_are_bounded(harness: Make, data: Run) -> None:
     assert data(h, "info", name="inspect")["storage"]["tables"]["inspect_traces"] == 1
 
 
-def test_a_trace_that_is_too_large_says_so(harness: Make, data: Run) -> None:
+def test_too_large_trace_says_so(harness: Make, data: Run) -> None:
     models = [[calls("write", path="p" * 2000) for _ in range(12)], "a"]
     limits = {"inspect": {"trace_bytes": 10_000, "trace_chars": 2000}}
     h = harness(Inspect, Hands, model=models, core=TRACED, config=limits)
@@ -339,7 +339,7 @@ def test_a_trace_that_is_too_large_says_so(harness: Make, data: Run) -> None:
     assert (tree["children"], tree["reason"]) == ([], "the trace was too large to store")
 
 
-def test_steps_and_strings_are_bounded(harness: Make, data: Run) -> None:
+def test_trace_steps_and_strings_are_bounded(harness: Make, data: Run) -> None:
     models = [[calls("write", path="p" * 5000)], *([[calls("write")]] * 20), "a"]
     limits = {"inspect": {"trace_steps": 10, "trace_chars": 40}}
     h = harness(Inspect, Hands, model=models, core=TRACED, config=limits)
@@ -350,7 +350,7 @@ def test_steps_and_strings_are_bounded(harness: Make, data: Run) -> None:
     assert all(len(one["reason"] or "") <= 40 for one in walk(tree) if one["type"] == "tool")
 
 
-def test_no_secret_is_stored(harness: Make, run: Run) -> None:
+def test_trace_stores_no_secret(harness: Make, run: Run) -> None:
     class Judge(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, ctx: Any, call: ToolCall) -> Deny:
@@ -367,7 +367,7 @@ def test_no_secret_is_stored(harness: Make, run: Run) -> None:
         assert not [secret for secret in secrets if secret in shown]
 
 
-def test_a_deleted_session_leaves_no_trace(harness: Make, data: Run, run: Run) -> None:
+def test_deleted_session_leaves_no_trace(harness: Make, data: Run, run: Run) -> None:
     h = harness(Inspect, model=["a", "b"], core=TRACED)
     h.send("x", session="one")
     h.send("y", session="two")
@@ -376,7 +376,7 @@ def test_a_deleted_session_leaves_no_trace(harness: Make, data: Run, run: Run) -
     assert data(h, "trace", session="two")["verdict"] == "done"
 
 
-def test_what_ends_with_the_process_is_kept(harness: Make, data: Run, tmp_path: Path) -> None:
+def test_background_work_at_process_end_is_traced(harness: Make, data: Run, tmp_path: Path) -> None:
     class Reviews(Plugin[NoConfig]):
         @hookimpl
         async def end_of_turn(self, ctx: Any, turn: Turn) -> None:
@@ -390,7 +390,7 @@ def test_what_ends_with_the_process_is_kept(harness: Make, data: Run, tmp_path: 
     assert "reviews" in [one["plugin"] for one in ends]
 
 
-def test_the_text_shows_the_same_tree(harness: Make, run: Run) -> None:
+def test_trace_text_shows_the_tree(harness: Make, run: Run) -> None:
     h = harness(Inspect, Hands, model=[[calls("write", path="\x1b[31mred")], "done"], core=TRACED)
     h.send("x")
     text = run(h, "trace")
@@ -401,7 +401,7 @@ def test_the_text_shows_the_same_tree(harness: Make, run: Run) -> None:
 
 
 @pytest.mark.parametrize("text", ["/undo", "/retry"])
-def test_a_turn_that_was_taken_back_can_still_be_seen(harness: Make, run: Run, text: str) -> None:
+def test_undone_turn_can_still_be_traced(harness: Make, run: Run, text: str) -> None:
     h = harness(Inspect, model=["a", "b"], core=TRACED)
     h.send("x")
     h.send(text)

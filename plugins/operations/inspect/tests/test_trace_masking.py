@@ -1,4 +1,4 @@
-"""What a trace never holds."""
+"""Secrets that a trace never contains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 @pytest.mark.parametrize("around", ["{}", "it is {}, he said", "curl 'X: {}' x", '{{"a": "{}"}}'])
-def test_the_shape_of_a_key_is_masked_in_any_text(secret: str, around: str) -> None:
+def test_key_shapes_are_masked_in_any_text(secret: str, around: str) -> None:
     shown = mask_text(around.format(secret), 1000)
     assert MASK in shown
     assert BODY[:16] not in shown
@@ -46,7 +46,7 @@ def test_the_shape_of_a_key_is_masked_in_any_text(secret: str, around: str) -> N
         ("--token=hunter22", f"--token={MASK}"),
     ],
 )
-def test_what_stands_beside_the_name_of_a_secret(text: str, shown: str) -> None:
+def test_value_after_a_secret_name_is_masked(text: str, shown: str) -> None:
     assert "hunter2" not in mask_text(text, 1000)
     assert "abcdefgh12345" not in mask_text(text, 1000)
     assert mask_text(text, 1000).startswith(shown[:12])
@@ -55,33 +55,33 @@ def test_what_stands_beside_the_name_of_a_secret(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text", ["ls -la /tmp", "the key to it all", "https://example.com/a?b=c", "5 tokens, 3 keys"]
 )
-def test_ordinary_words_stay(text: str) -> None:
+def test_ordinary_text_is_not_masked(text: str) -> None:
     assert mask_text(text, 1000) == text
 
 
 @pytest.mark.parametrize(
     "key", ["key", "api_key", "API-KEY", "apiKey", "access_token", "X-Authorization", "secret"]
 )
-def test_values_are_masked_by_the_end_of_their_name(key: str) -> None:
+def test_values_are_masked_by_the_end_of_their_key(key: str) -> None:
     assert is_secret(key)
     value = {"deep": [{key: "hunter2"}], key: ["hunter2", {"a": "hunter2"}]}
     assert "hunter2" not in mask_json(value, 1000)
 
 
 @pytest.mark.parametrize("key", ["path", "keyword", "tokens_left", "secretary", "query"])
-def test_other_values_stay(key: str) -> None:
+def test_other_values_are_not_masked(key: str) -> None:
     assert json.loads(mask_json({key: "plain"}, 1000)) == {key: "plain"}
 
 
 @given(st.text(), st.integers(1, 50))
-def test_what_is_kept_is_one_short_line(text: str, most: int) -> None:
+def test_masked_text_is_one_short_line(text: str, most: int) -> None:
     shown = mask_text(text, most)
     assert len(shown) <= most
     assert len(shown.splitlines()) <= 1
 
 
 @given(st.text(alphabet="a \n:=-", max_size=50), st.integers(-30, 30))
-def test_a_secret_at_the_end_of_what_is_read_is_not_cut_open(before: str, shift: int) -> None:
+def test_secret_at_the_scan_limit_is_not_cut_open(before: str, shift: int) -> None:
     text = "x " * ((MAX_SCANNED_CHARS + shift) // 2) + before + " sk-" + BODY
     assert BODY[:8] not in mask_text(text, MAX_SCANNED_CHARS * 2)
 
@@ -92,5 +92,5 @@ def test_a_secret_at_the_end_of_what_is_read_is_not_cut_open(before: str, shift:
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_any_arguments_can_be_shown(value: object) -> None:
+def test_mask_json_accepts_any_arguments(value: object) -> None:
     assert len(mask_json({"a": value}, 100)) <= 100

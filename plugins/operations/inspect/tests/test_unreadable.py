@@ -1,4 +1,4 @@
-"""A message that cannot be read is shown and exported as it is stored, in its place."""
+"""An unreadable stored message is shown and exported as it is stored, in its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BROKEN = ["", "not JSON", "[]", "null", '{"role": "user"}', '{"role": 1, "blocks
 
 
 @pytest.mark.parametrize("body", BROKEN)
-def test_it_is_shown_and_exported(harness, body):
+def test_unreadable_message_is_shown_and_exported(harness, body):
     h = harness(Inspect, model=["I see a tree.", "more"])
     h.send("look around")
     h.run(h.aclose())

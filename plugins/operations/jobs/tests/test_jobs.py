@@ -1,4 +1,4 @@
-"""Jobs are run when they are due, once, by whichever process looks."""
+"""Due jobs run once, in whichever process looks first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sweeper(every: float = 3600.0, *, at_start: bool = False, fault: bool = Fals
     return Sweeper
 
 
-def test_a_due_job_runs_after_a_turn_once(harness: Make) -> None:
+def test_due_job_runs_once_after_a_turn(harness: Make) -> None:
     kind = sweeper()
     h = harness(Jobs, kind, model=["a", "b"])
     h.send("one")
@@ -47,7 +47,7 @@ def test_a_due_job_runs_after_a_turn_once(harness: Make) -> None:
     assert h.plugin(kind).swept == 1
 
 
-def test_another_process_does_not_run_it_again(harness: Make, tmp_path: Path) -> None:
+def test_another_process_does_not_repeat_the_job(harness: Make, tmp_path: Path) -> None:
     kind = sweeper()
     first = harness(Jobs, kind, home=tmp_path, model=["a"])
     first.send("one")
@@ -57,7 +57,7 @@ def test_another_process_does_not_run_it_again(harness: Make, tmp_path: Path) ->
     assert second.plugin(kind).swept == 0
 
 
-def test_two_processes_take_turns(harness: Make, tmp_path: Path, clock: Clock) -> None:
+def test_two_processes_run_each_due_job_once(harness: Make, tmp_path: Path, clock: Clock) -> None:
     kind = sweeper()
     processes = [harness(Jobs, kind, home=tmp_path, model=["a"] * 9) for _ in range(2)]
     swept = []
@@ -69,7 +69,7 @@ def test_two_processes_take_turns(harness: Make, tmp_path: Path, clock: Clock) -
     assert swept == [[1, 0], [1, 0], [1, 1], [1, 1], [2, 1], [2, 1], [2, 1], [2, 2]]
 
 
-def test_it_runs_again_when_its_time_has_passed(harness: Make, clock: Clock) -> None:
+def test_job_runs_again_after_its_interval(harness: Make, clock: Clock) -> None:
     kind = sweeper()
     h = harness(Jobs, kind, model=["a", "b"])
     h.send("one")
@@ -78,7 +78,7 @@ def test_it_runs_again_when_its_time_has_passed(harness: Make, clock: Clock) -> 
     assert h.plugin(kind).swept == 2
 
 
-def test_at_start_it_runs_once_in_every_process(harness: Make, tmp_path: Path) -> None:
+def test_at_start_job_runs_once_in_every_process(harness: Make, tmp_path: Path) -> None:
     kind = sweeper(at_start=True)
     swept = []
     for _ in range(2):
@@ -90,7 +90,7 @@ def test_at_start_it_runs_once_in_every_process(harness: Make, tmp_path: Path) -
     assert swept == [1, 1]
 
 
-def test_a_process_that_only_lives_runs_it(harness: Make) -> None:
+def test_idle_process_runs_due_job(harness: Make) -> None:
     kind = sweeper()
     h = harness(Jobs, kind, config={"jobs": {"look_every": 0.01}})
 
@@ -102,7 +102,7 @@ def test_a_process_that_only_lives_runs_it(harness: Make) -> None:
     assert h.plugin(kind).swept == 1
 
 
-def test_a_failing_job_is_named_and_harms_nobody(harness: Make) -> None:
+def test_failing_job_is_reported_and_others_run(harness: Make) -> None:
     bad = sweeper(fault=True)
 
     class Good(sweeper()):  # type: ignore[misc]
@@ -117,7 +117,7 @@ def test_a_failing_job_is_named_and_harms_nobody(harness: Make) -> None:
     ]
 
 
-def test_a_sub_agents_turn_runs_none(harness: Make) -> None:
+def test_sub_agent_turn_runs_no_jobs(harness: Make) -> None:
     kind = sweeper()
     h = harness(Jobs, kind, model=["a"])
 

@@ -1,4 +1,4 @@
-"""What ``store:`` may say, and that no password is ever shown."""
+"""Values of ``store:``; no password is ever shown."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ HOME = Path("/h/.hookline")
         ("postgres://db/w", "postgresql://db/w"),
     ],
 )
-def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+def test_address_is_shown_without_password(url: str, shown: str) -> None:
     assert PostgresStore(url, HOME).location() == shown
 
 
 @pytest.mark.parametrize(
     "password", ["s3@cret", "s3/cret", "s3#cret", "12/cret@x", "s3:cret@", "s3?cret", "%zz"]
 )
-def test_an_unquoted_password_is_neither_taken_for_something_else_nor_shown(password: str) -> None:
+def test_unquoted_password_is_reported_and_not_shown(password: str) -> None:
     url = f"postgresql://ann:{password}@db/work"
     try:
         shown = PostgresStore(url, HOME).location()
@@ -40,7 +40,7 @@ def test_an_unquoted_password_is_neither_taken_for_something_else_nor_shown(pass
 
 
 @pytest.mark.parametrize("schema", ["a-b", "A", "a;drop", "", "1a", "a" * 64])
-def test_a_schema_has_a_plain_name(schema: str) -> None:
+def test_invalid_schema_name_is_refused(schema: str) -> None:
     if schema:
         with pytest.raises(StoreError, match="Invalid schema"):
             PostgresStore(f"postgresql://db/w?schema={schema}", HOME)
@@ -48,7 +48,7 @@ def test_a_schema_has_a_plain_name(schema: str) -> None:
         assert PostgresStore("postgresql://db/w?schema=", HOME).location() == "postgresql://db/w"
 
 
-def test_each_home_has_a_schema_of_its_own() -> None:
+def test_per_home_schema_differs_by_home() -> None:
     url = "postgresql://db/w?schema=per-home"
     one, other = (PostgresStore(url, Path(name)).location() for name in ("/a", "/b"))
     assert one != other

@@ -1,4 +1,4 @@
-"""A process knows that another has written, without asking for it."""
+"""Change counters: a process learns of writes of others without polling."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ async def eventually(what: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_others_write_is_heard_and_what_one_writes_itself_is_not(
-    postgres_url: str, tmp_path: Path
-) -> None:
+async def test_changes_counts_writes_of_others_only(postgres_url: str, tmp_path: Path) -> None:
     async with open_store(tmp_path, postgres_url) as here:
         await here.migrate("notes", [NOTES])
         async with open_store(tmp_path / "there", postgres_url) as there:
@@ -36,7 +34,7 @@ async def test_what_others_write_is_heard_and_what_one_writes_itself_is_not(
             await eventually(lambda: here.changes != mine)
 
 
-async def test_it_is_not_known_while_nothing_is_heard(own_postgres: Any, tmp_path: Path) -> None:
+async def test_changes_is_none_while_disconnected(own_postgres: Any, tmp_path: Path) -> None:
     async with open_store(tmp_path, own_postgres.url) as store:
         await eventually(lambda: store.changes is not None)
         before = store.changes
@@ -47,7 +45,7 @@ async def test_it_is_not_known_while_nothing_is_heard(own_postgres: Any, tmp_pat
         assert store.changes != before  # something may have been missed
 
 
-async def test_it_is_heard_whose_tables_were_written(postgres_url: str, tmp_path: Path) -> None:
+async def test_changes_of_counts_by_plugin(postgres_url: str, tmp_path: Path) -> None:
     pens = Migration(1, "pens", "CREATE TABLE pens (n INTEGER PRIMARY KEY)")
     core = Migration(1, "usage", "CREATE TABLE usage (n INTEGER PRIMARY KEY)")
     async with open_store(tmp_path, postgres_url) as here:

@@ -1,4 +1,4 @@
-"""Several processes: who dies is followed at once, who freezes is fenced."""
+"""Leases of several processes: free at once after a kill, fenced after a freeze."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def main(store, *_):
 """
 
 
-async def test_what_a_killed_process_owned_is_free_at_once(
+async def test_lease_of_killed_process_is_free_at_once(
     spawn: Spawn, postgres_url: str, tmp_path: Path
 ) -> None:
     async with open_store(tmp_path, postgres_url) as store:
@@ -39,7 +39,7 @@ async def test_what_a_killed_process_owned_is_free_at_once(
 
 
 @pytest.mark.slow
-async def test_a_frozen_process_is_followed_after_its_beats_and_fenced_when_it_wakes(
+async def test_lease_of_frozen_process_expires_and_process_is_fenced(
     spawn: Spawn, postgres_url: str, tmp_path: Path
 ) -> None:
     async with open_store(tmp_path, postgres_url) as store:

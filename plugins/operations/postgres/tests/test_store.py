@@ -1,4 +1,4 @@
-"""The store through its protocol: order, isolation, failures, what others tell."""
+"""The store through its protocol: order, isolation, failures, leases, notifications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numbers(connection: Connection) -> list[int]:
     return [row["n"] for row in connection.fetch("SELECT n FROM notes ORDER BY n")]
 
 
-async def test_writes_of_a_key_keep_their_order_and_a_read_sees_them(store: Any) -> None:
+async def test_writes_of_a_key_keep_order_and_reads_see_them(store: Any) -> None:
     await store.migrate("notes", [NOTES])
     add_row = "INSERT INTO notes SELECT :n, CAST(count(*) AS TEXT) FROM notes WHERE n < 100"
     for n in range(30):
@@ -39,7 +39,7 @@ async def test_writes_of_a_key_keep_their_order_and_a_read_sees_them(store: Any)
     assert len(await store.read(numbers)) == 60
 
 
-async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(store: Any) -> None:
+async def test_grouped_writes_share_a_transaction_but_not_failures(store: Any) -> None:
     await store.migrate("notes", [NOTES])
 
     def fails(connection: Connection) -> None:
@@ -57,7 +57,7 @@ async def test_waiting_writes_share_a_transaction_but_not_each_others_failure(st
     assert await store.read(numbers) == list(range(40))
 
 
-async def test_statements_alone_share_a_transaction_but_not_each_others_failure(store: Any) -> None:
+async def test_grouped_batches_share_a_transaction_but_not_failures(store: Any) -> None:
     await store.migrate("notes", [NOTES])
 
     def rows(*numbers: int | None) -> Batch:
@@ -73,7 +73,7 @@ async def test_statements_alone_share_a_transaction_but_not_each_others_failure(
     assert await store.read(numbers) == [1, 2, 3, 4, 5, 6, 7, 9, 10]
 
 
-async def test_a_write_that_hides_its_failure_has_failed(store: Any) -> None:
+async def test_write_that_swallows_its_error_still_fails(store: Any) -> None:
     await store.migrate("notes", [NOTES])
 
     def hides(connection: Connection) -> str:
@@ -94,7 +94,7 @@ async def test_a_write_that_hides_its_failure_has_failed(store: Any) -> None:
     assert await store.read(numbers) == [3, 4, 5]
 
 
-async def test_a_batch_says_what_each_statement_did(store: Any) -> None:
+async def test_batch_returns_row_counts(store: Any) -> None:
     await store.migrate("notes", [NOTES])
 
     def work(db: Connection) -> list[int]:
@@ -106,28 +106,30 @@ async def test_a_batch_says_what_each_statement_did(store: Any) -> None:
     assert await store.write(lambda db: db.batch([])) == []
 
 
-async def test_what_no_database_can_hold_is_replaced(store: Any) -> None:
+async def test_unstorable_characters_are_replaced(store: Any) -> None:
     await store.migrate("notes", [NOTES])
     await store.write(add(1, "a\0b\ud800"))
     [row] = await store.read(lambda db: db.fetch("SELECT text FROM notes"))
     assert row["text"] == "a\ufffdb?"
 
 
-async def test_a_sum_is_a_number_like_others(store: Any) -> None:
+async def test_sum_returns_a_plain_number(store: Any) -> None:
     sql = "SELECT sum(n) AS whole, sum(n * 0.5) AS half FROM (VALUES (1), (2)) AS v (n)"
     [row] = await store.read(lambda db: db.fetch(sql))
     assert (row["whole"], row["half"]) == (3, 1.5)
     assert isinstance(row["whole"], int)
 
 
-async def test_a_reading_function_cannot_write(store: Any) -> None:
+async def test_read_function_cannot_write(store: Any) -> None:
     await store.migrate("notes", [NOTES])
     with pytest.raises(StoreError, match="read-only"):
         await store.read(add(1))
     assert await store.read(numbers) == []
 
 
-async def test_two_stores_never_both_do_what_one_may(postgres_url: str, tmp_path: Path) -> None:
+async def test_concurrent_writes_of_two_stores_are_serializable(
+    postgres_url: str, tmp_path: Path
+) -> None:
     """At most ten rows, whoever adds them: SERIALIZABLE makes it true without a lock."""
 
     def add_below_ten(db: Connection) -> int:
@@ -144,9 +146,7 @@ async def test_two_stores_never_both_do_what_one_may(postgres_url: str, tmp_path
         assert len(await two.read(numbers)) == 10
 
 
-async def test_a_key_has_one_owner_and_a_higher_epoch_each_time(
-    postgres_url: str, tmp_path: Path
-) -> None:
+async def test_lease_has_one_owner_and_a_rising_epoch(postgres_url: str, tmp_path: Path) -> None:
     async with open_store(tmp_path, postgres_url) as one, open_store(tmp_path, postgres_url) as two:
         async with one.own("s", 1) as first:
             with pytest.raises(StoreError, match=r"Session s is in use by process \d+"):
@@ -161,7 +161,7 @@ async def test_a_key_has_one_owner_and_a_higher_epoch_each_time(
             assert (second.key, second.epoch > first.epoch) == ("s", True)
 
 
-async def test_who_listens_hears_other_stores_and_only_its_topic(
+async def test_listen_receives_only_its_topic_from_other_stores(
     postgres_url: str, tmp_path: Path
 ) -> None:
     async with open_store(tmp_path, postgres_url) as one, open_store(tmp_path, postgres_url) as two:
@@ -180,9 +180,7 @@ async def test_who_listens_hears_other_stores_and_only_its_topic(
             assert await anext(again) == "third"
 
 
-async def test_who_stops_listening_before_it_hears_holds_no_thread(
-    postgres_url: str, tmp_path: Path
-) -> None:
+async def test_cancelled_listen_holds_no_thread(postgres_url: str, tmp_path: Path) -> None:
     async def listen(store: Any, number: int) -> None:
         async with store.listen(f"topic {number}"):
             await asyncio.Event().wait()
@@ -203,7 +201,7 @@ async def test_who_stops_listening_before_it_hears_holds_no_thread(
         assert await asyncio.to_thread(lambda: "free") == "free"
 
 
-async def test_words_are_found_without_marks_signs_and_case(store: Any) -> None:
+async def test_search_ignores_accents_punctuation_and_case(store: Any) -> None:
     sql = store.search_statements("found")
     await store.write(lambda db: db.execute(sql["create"]))
     texts = {"1": "Ünïcödé, docs/Read-me.md", "2": "日本語のテスト", "3": "other"}
@@ -222,9 +220,7 @@ async def test_words_are_found_without_marks_signs_and_case(store: Any) -> None:
     assert await hits("!!") == []
 
 
-async def test_a_migration_that_fails_changes_nothing_and_a_newer_database_is_refused(
-    store: Any,
-) -> None:
+async def test_failed_migration_changes_nothing_and_newer_database_is_refused(store: Any) -> None:
     await store.migrate("notes", [NOTES])
     broken = Migration(2, "more", "CREATE TABLE more (n REAL); INSERT INTO nowhere VALUES (1)")
     with pytest.raises(StoreError, match=r"Migration 2 \(more\) of notes failed"):

@@ -106,8 +106,8 @@ class Ended:
 
 
 @dataclass
-class Desk:
-    """A Python of its own, a home, a current folder, and wheels on a shelf beside them."""
+class PythonEnv:
+    """A Python of its own, with a home, a current folder, and a shelf of wheels."""
 
     venv: Path
     folder: Path
@@ -275,27 +275,27 @@ def uv_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def with_pip(pip_venv: Path, tmp_path: Path) -> Desk:
-    """A desk whose Python has pip; there is no uv on its PATH."""
-    return Desk(pip_venv, tmp_path, {"PATH": "/usr/bin:/bin"})
+def with_pip(pip_venv: Path, tmp_path: Path) -> PythonEnv:
+    """An environment whose Python has pip; there is no uv on its PATH."""
+    return PythonEnv(pip_venv, tmp_path, {"PATH": "/usr/bin:/bin"})
 
 
 @pytest.fixture
-def with_uv(bare_venv: Path, uv_env: dict[str, str], tmp_path: Path) -> Desk:
-    """A desk whose Python has no pip, with uv on PATH."""
-    return Desk(bare_venv, tmp_path, dict(uv_env))
+def with_uv(bare_venv: Path, uv_env: dict[str, str], tmp_path: Path) -> PythonEnv:
+    """An environment whose Python has no pip, with uv on PATH."""
+    return PythonEnv(bare_venv, tmp_path, dict(uv_env))
 
 
 @pytest.fixture
-def with_nothing(bare_venv: Path, tmp_path: Path) -> Desk:
-    """A desk with neither."""
-    return Desk(bare_venv, tmp_path, {"PATH": str(tmp_path)})
+def with_nothing(bare_venv: Path, tmp_path: Path) -> PythonEnv:
+    """An environment with neither pip nor uv."""
+    return PythonEnv(bare_venv, tmp_path, {"PATH": str(tmp_path)})
 
 
 @pytest.fixture(params=["uv", pytest.param("pip", marks=pytest.mark.slow)])
-def desk(request: pytest.FixtureRequest) -> Desk:
-    """A desk with pip, and one with uv."""
-    found: Desk = request.getfixturevalue(f"with_{request.param}")
+def python_env(request: pytest.FixtureRequest) -> PythonEnv:
+    """An environment with pip, and one with uv."""
+    found: PythonEnv = request.getfixturevalue(f"with_{request.param}")
     return found
 
 
@@ -378,19 +378,19 @@ version = "0.1.0"
 
 
 @dataclass
-class Place:
-    """A desk at which Hookline has a plugin ``nimbus`` of its own that is not installed."""
+class NimbusEnv:
+    """An environment whose Hookline has a plugin ``nimbus`` of its own that is not installed."""
 
-    desk: Desk
+    python_env: PythonEnv
 
     @property
     def clone(self) -> Path:
         """The folder that Hookline's sources lie in, where there is one."""
-        return self.desk.folder / "clone"
+        return self.python_env.folder / "clone"
 
     def core(self, direct: Mapping[str, Any] | None = None) -> None:
         """Have Hookline's metadata name ``nimbus``, and say where Hookline came from."""
-        info = self.desk.site / f"hookline-{version('hookline')}.dist-info"
+        info = self.python_env.site / f"hookline-{version('hookline')}.dist-info"
         info.mkdir()
         needs = "Provides-Extra: nimbus\nRequires-Dist: hookline-nimbus; extra == 'nimbus'\n"
         head = f"Metadata-Version: 2.1\nName: hookline\nVersion: {version('hookline')}\n"
@@ -414,17 +414,17 @@ class Place:
 
     def wheel(self) -> None:
         """Put the wheel of ``nimbus`` on the shelf."""
-        self.desk.wheel("hookline-nimbus", brings={"hookline.plugins": ["nimbus"]})
+        self.python_env.wheel("hookline-nimbus", brings={"hookline.plugins": ["nimbus"]})
 
 
 @pytest.fixture
-def place(uv_env: dict[str, str], tmp_path: Path) -> Place:
-    """A place whose Python has no pip, with uv on PATH."""
+def nimbus_env(uv_env: dict[str, str], tmp_path: Path) -> NimbusEnv:
+    """A ``NimbusEnv`` whose Python has no pip, with uv on PATH."""
     venv = _make_venv(tmp_path / "venv", "--without-pip")
-    return Place(Desk(venv, tmp_path, dict(uv_env)))
+    return NimbusEnv(PythonEnv(venv, tmp_path, dict(uv_env)))
 
 
 @pytest.fixture
-def place_with_pip(tmp_path: Path) -> Place:
-    """A place whose Python has pip, without uv."""
-    return Place(Desk(_make_venv(tmp_path / "venv"), tmp_path, {"PATH": "/usr/bin:/bin"}))
+def nimbus_env_with_pip(tmp_path: Path) -> NimbusEnv:
+    """A ``NimbusEnv`` whose Python has pip, without uv."""
+    return NimbusEnv(PythonEnv(_make_venv(tmp_path / "venv"), tmp_path, {"PATH": "/usr/bin:/bin"}))

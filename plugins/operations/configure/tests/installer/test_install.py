@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .conftest import Desk
+    from .conftest import PythonEnv
 
 CONFIG = "# mine\nplugins:\n  installer: true  # stays\n"
 
 
 @pytest.mark.slow
-def test_a_wheel_comes_in_and_goes_again(desk: Desk) -> None:
+def test_wheel_is_installed_and_uninstalled(python_env: PythonEnv) -> None:
     """What lies in the current folder is never run on the way."""
     for trap in ("pip.py", "hookline.py", "sitecustomize.py", "json.py"):
-        (desk.cwd / trap).write_text("raise SystemExit('the current folder was imported')")
-    desk.config(CONFIG)
-    wheel = desk.plugin("thing")
-    done = desk.plugins("install", f"../shelf/{wheel.name}", "--yes")
+        (python_env.cwd / trap).write_text("raise SystemExit('the current folder was imported')")
+    python_env.config(CONFIG)
+    wheel = python_env.plugin("thing")
+    done = python_env.plugins("install", f"../shelf/{wheel.name}", "--yes")
     assert done.code == 0, done.err
     assert "install   acme-thing" in done.out
     assert "Plugin thing is on." in done.out
-    assert desk.version("acme-thing") == "1.0"
-    assert desk.state("thing") == "on"
-    assert desk.lock() == {
+    assert python_env.version("acme-thing") == "1.0"
+    assert python_env.state("thing") == "on"
+    assert python_env.lock() == {
         "acme-thing": {
             "dist": "acme-thing",
             "version": "1.0",
@@ -38,21 +38,23 @@ def test_a_wheel_comes_in_and_goes_again(desk: Desk) -> None:
             "plugins": ["thing"],
         }
     }
-    assert stat.S_IMODE((desk.home / "plugins.lock").stat().st_mode) == 0o600
-    text = (desk.home / "config.yaml").read_text()
+    assert stat.S_IMODE((python_env.home / "plugins.lock").stat().st_mode) == 0o600
+    text = (python_env.home / "config.yaml").read_text()
     assert text.startswith(CONFIG)
     assert "thing: true" in text
 
-    gone = desk.plugins("uninstall", "thing", "--yes")
+    gone = python_env.plugins("uninstall", "thing", "--yes")
     assert gone.code == 0, gone.err
     assert "hookline plugins purge thing" in gone.out
-    assert desk.version("acme-thing") is None
-    assert desk.lock() == {}
-    assert "thing: false" in (desk.home / "config.yaml").read_text()
+    assert python_env.version("acme-thing") is None
+    assert python_env.lock() == {}
+    assert "thing: false" in (python_env.home / "config.yaml").read_text()
 
 
 @pytest.mark.slow
-def test_a_folder_is_installed_in_place(with_pip: Desk, source: Callable[[Path], Path]) -> None:
+def test_editable_folder_is_installed_in_place(
+    with_pip: PythonEnv, source: Callable[[Path], Path]
+) -> None:
     folder = source(with_pip.folder / "source")
     done = with_pip.plugins("install", "-e", "../source", "--yes")
     assert done.code == 0, done.err
@@ -64,7 +66,7 @@ def test_a_folder_is_installed_in_place(with_pip: Desk, source: Callable[[Path],
 
 
 @pytest.mark.slow
-def test_without_a_terminal_nothing_is_done(with_pip: Desk) -> None:
+def test_install_without_terminal_needs_yes_option(with_pip: PythonEnv) -> None:
     done = with_pip.plugins("install", with_pip.plugin("quiet"))
     assert done.code == 2
     assert "--yes" in done.err
@@ -73,7 +75,7 @@ def test_without_a_terminal_nothing_is_done(with_pip: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_anything_but_yes_is_no(with_uv: Desk) -> None:
+def test_install_answer_other_than_yes_is_no(with_uv: PythonEnv) -> None:
     wheel = with_uv.plugin("asked", metadata="Requires-Dist: acme-helper\n")
     with_uv.wheel("acme-helper")
     done = with_uv.plugins("install", wheel, answer="\n")
@@ -85,7 +87,7 @@ def test_anything_but_yes_is_no(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_installed_already_is_switched_on_after_a_yes(with_uv: Desk) -> None:
+def test_installed_dist_is_only_turned_on(with_uv: PythonEnv) -> None:
     with_uv.put(with_uv.plugin("again"))
     with_uv.config("plugins:\n  again: false\n")
     done = with_uv.plugins("install", "acme-again", answer="y\n")
@@ -96,7 +98,7 @@ def test_what_is_installed_already_is_switched_on_after_a_yes(with_uv: Desk) -> 
 
 
 @pytest.mark.slow
-def test_an_upgrade_and_a_downgrade_are_shown(with_uv: Desk) -> None:
+def test_upgrade_and_downgrade_are_shown(with_uv: PythonEnv) -> None:
     with_uv.plugin("shift", "1.0")
     with_uv.put(with_uv.plugin("shift", "2.0"), recorded="acme-shift")
     with_uv.plugin("shift", "3.0")
@@ -110,20 +112,20 @@ def test_an_upgrade_and_a_downgrade_are_shown(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_hookline_is_not_replaced_by_the_way(desk: Desk) -> None:
-    desk.wheel("hookline", "99")
-    wheel = desk.plugin("newer", metadata="Requires-Dist: hookline>=99\n")
-    done = desk.plugins("install", wheel, "--yes")
+def test_install_refuses_to_replace_hookline(python_env: PythonEnv) -> None:
+    python_env.wheel("hookline", "99")
+    wheel = python_env.plugin("newer", metadata="Requires-Dist: hookline>=99\n")
+    done = python_env.plugins("install", wheel, "--yes")
     assert done.code == 1
     assert "replace Hookline itself" in done.err
     assert "--replace-hookline" in done.err
-    assert desk.version("hookline") is None  # the one that runs lies elsewhere
-    assert desk.version("acme-newer") is None
+    assert python_env.version("hookline") is None  # the one that runs lies elsewhere
+    assert python_env.version("acme-newer") is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["Hookline==99", "hookline-99-py3-none-any.whl"])
-def test_hookline_itself_is_no_plugin(with_pip: Desk, spec: str) -> None:
+def test_install_refuses_hookline_as_plugin(with_pip: PythonEnv, spec: str) -> None:
     wheel = with_pip.wheel("hookline", "99")
     wanted = str(wheel) if spec.endswith(".whl") else spec
     done = with_pip.plugins("install", wanted, "--yes", "--replace-hookline")
@@ -132,7 +134,7 @@ def test_hookline_itself_is_no_plugin(with_pip: Desk, spec: str) -> None:
 
 
 @pytest.mark.slow
-def test_what_would_break_is_said_before_it_happens(with_pip: Desk) -> None:
+def test_conflict_is_shown_before_install(with_pip: PythonEnv) -> None:
     with_pip.put(with_pip.wheel("acme-library", "1.0"))
     with_pip.put(with_pip.plugin("user", metadata="Requires-Dist: acme-library<2\n"))
     with_pip.wheel("acme-library", "2.0")
@@ -146,7 +148,7 @@ def test_what_would_break_is_said_before_it_happens(with_pip: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_what_would_break_may_be_risked_on_a_terminal(with_uv: Desk) -> None:
+def test_conflict_can_be_accepted_on_a_terminal(with_uv: PythonEnv) -> None:
     with_uv.put(with_uv.wheel("acme-shelf", "1.0"))
     with_uv.put(with_uv.wheel("acme-reader", metadata="Requires-Dist: acme-shelf<2\n"))
     with_uv.wheel("acme-shelf", "2.0")
@@ -158,18 +160,18 @@ def test_what_would_break_may_be_risked_on_a_terminal(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_had_ends_with_the_words_of_the_tool(desk: Desk) -> None:
-    wheel = desk.plugin("lonely", metadata="Requires-Dist: acme-nowhere>=5\n")
-    done = desk.plugins("install", wheel, "--yes")
+def test_unavailable_dependency_shows_the_installer_error(python_env: PythonEnv) -> None:
+    wheel = python_env.plugin("lonely", metadata="Requires-Dist: acme-nowhere>=5\n")
+    done = python_env.plugins("install", wheel, "--yes")
     assert done.code == 1
     assert "acme-nowhere" in done.err
     assert "nothing was changed" in done.err
     assert "Traceback" not in done.err
-    assert desk.version("acme-lonely") is None
+    assert python_env.version("acme-lonely") is None
 
 
 @pytest.mark.slow
-def test_a_dist_without_a_plugin_is_removed_again(with_uv: Desk) -> None:
+def test_dist_without_plugin_is_removed_again(with_uv: PythonEnv) -> None:
     wheel = with_uv.wheel("acme-plain", metadata="Requires-Dist: acme-companion\n")
     with_uv.wheel("acme-companion")
     done = with_uv.plugins("install", wheel, "--yes")
@@ -180,7 +182,7 @@ def test_a_dist_without_a_plugin_is_removed_again(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_a_dist_without_a_plugin_stays_if_the_person_says_so(with_uv: Desk) -> None:
+def test_dist_without_plugin_stays_if_person_declines_removal(with_uv: PythonEnv) -> None:
     done = with_uv.plugins("install", with_uv.wheel("acme-kept"), answer="y\nn\n")
     assert done.code == 1
     assert "Remove acme-kept again?" in done.err
@@ -188,7 +190,7 @@ def test_a_dist_without_a_plugin_stays_if_the_person_says_so(with_uv: Desk) -> N
 
 
 @pytest.mark.slow
-def test_a_plugin_name_that_is_taken_is_not_taken_over(with_uv: Desk) -> None:
+def test_taken_plugin_name_is_refused(with_uv: PythonEnv) -> None:
     with_uv.put(with_uv.plugin("taken"), recorded="acme-taken")
     evil = with_uv.wheel("evil-taken", brings={"hookline.plugins": ["taken"]})
     done = with_uv.plugins("install", evil, "--yes")
@@ -199,7 +201,7 @@ def test_a_plugin_name_that_is_taken_is_not_taken_over(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_a_name_that_would_change_another_plugins_settings_is_not_used(with_uv: Desk) -> None:
+def test_invalid_plugin_names_are_not_written_to_config(with_uv: PythonEnv) -> None:
     names = ["--home=elsewhere", "memory.limit", "decent"]
     done = with_uv.plugins(
         "install", with_uv.wheel("acme-odd", brings={"hookline.plugins": names}), "--yes"
@@ -212,7 +214,7 @@ def test_a_name_that_would_change_another_plugins_settings_is_not_used(with_uv: 
 
 
 @pytest.mark.slow
-def test_a_driver_is_recorded_and_told_how_to_choose(with_uv: Desk) -> None:
+def test_driver_is_recorded_and_its_config_line_shown(with_uv: PythonEnv) -> None:
     wheel = with_uv.wheel("acme-driver", brings={"hookline.providers": ["acme"]})
     done = with_uv.plugins("install", wheel, "--yes")
     assert done.code == 0, done.err
@@ -221,7 +223,7 @@ def test_a_driver_is_recorded_and_told_how_to_choose(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_an_extra_counts_for_what_it_brings_along(with_uv: Desk) -> None:
+def test_plugin_of_an_extra_is_turned_on(with_uv: PythonEnv) -> None:
     with_uv.plugin("along")
     needs = "Provides-Extra: more\nRequires-Dist: acme-along; extra == 'more'\n"
     with_uv.wheel("acme-bundle", metadata=needs)
@@ -232,7 +234,7 @@ def test_an_extra_counts_for_what_it_brings_along(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_lock_stops_before_anything_is_done(with_uv: Desk) -> None:
+def test_damaged_lock_stops_install_first(with_uv: PythonEnv) -> None:
     with_uv.home.mkdir(mode=0o700)
     lock = with_uv.home / "plugins.lock"
     lock.write_bytes(b'{"version": 1, "dists": [{"dist"')
@@ -259,7 +261,7 @@ MADE_BY = {
         for n, maker in enumerate(MADE_BY)
     ],
 )
-def test_without_pip_and_uv_a_sentence_says_what_to_do(with_nothing: Desk, maker: str) -> None:
+def test_missing_pip_and_uv_gives_an_error_sentence(with_nothing: PythonEnv, maker: str) -> None:
     trace = with_nothing.venv / maker
     trace.touch()
     try:
@@ -272,7 +274,7 @@ def test_without_pip_and_uv_a_sentence_says_what_to_do(with_nothing: Desk, maker
 
 
 @pytest.mark.slow
-def test_a_python_of_the_operating_system_is_left_alone(with_uv: Desk) -> None:
+def test_externally_managed_python_is_not_changed(with_uv: PythonEnv) -> None:
     """The trait by which pip and uv know one is a file beside the standard library."""
     posing = with_uv.folder / "posing"
     posing.mkdir()
@@ -290,7 +292,7 @@ def test_a_python_of_the_operating_system_is_left_alone(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_an_address_finds_its_dist(with_uv: Desk, source: Callable[[Path], Path]) -> None:
+def test_dist_of_a_git_address_is_found(with_uv: PythonEnv, source: Callable[[Path], Path]) -> None:
     """The name of the dist does not stand in the address."""
     folder = source(with_uv.folder / "repository")
     options = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-C", str(folder)]

@@ -1,4 +1,4 @@
-"""``plugins.lock``: whole, private, stable, and never overwritten when it cannot be read."""
+"""``plugins.lock``: complete, private, stable, and never overwritten when unreadable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lock(tmp_path_factory: pytest.TempPathFactory) -> LockFile:
 
 
 @given(ENTRIES)
-def test_what_is_recorded_is_read_again(lock: LockFile, entries: list[LockEntry]) -> None:
+def test_recorded_entries_are_read_back(lock: LockFile, entries: list[LockEntry]) -> None:
     lock.path.unlink(missing_ok=True)
     lock.record(reversed(entries))
     assert lock.read() == tuple(sorted(entries, key=lambda entry: entry.dist))
@@ -56,7 +56,7 @@ def test_what_is_recorded_is_read_again(lock: LockFile, entries: list[LockEntry]
 
 
 @given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
-def test_what_cannot_be_read_is_named_and_kept(lock: LockFile, content: bytes) -> None:
+def test_unreadable_lock_is_named_and_kept(lock: LockFile, content: bytes) -> None:
     lock.path.write_bytes(content)
     with contextlib.suppress(LockDamaged):
         entries = lock.read()
@@ -81,13 +81,13 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_file_that_says_something_else_is_damaged(lock: LockFile, damage: str) -> None:
+def test_lock_with_wrong_content_is_damaged(lock: LockFile, damage: str) -> None:
     lock.path.write_text(json.dumps(DAMAGES[damage]))
     with pytest.raises(LockDamaged):
         lock.read()
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
+def test_lock_symlink_is_kept(tmp_path: Path) -> None:
     real, home = tmp_path / "real", tmp_path / "home"
     home.mkdir()
     (home / "plugins.lock").symlink_to(real)

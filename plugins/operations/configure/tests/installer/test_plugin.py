@@ -35,7 +35,7 @@ def check(h: Harness) -> CheckResult:
     return result
 
 
-def test_what_is_gone_is_told_once(harness: Make, tmp_path: Path) -> None:
+def test_missing_plugin_gives_one_notice(harness: Make, tmp_path: Path) -> None:
     h = harness(Installer, home=write(tmp_path / "home", HERE, GONE), model=["hi"] * 3)
     (notice,) = h.send("hello").notices
     assert "plugin gone (acme-gone 1.2)" in notice.text
@@ -45,21 +45,21 @@ def test_what_is_gone_is_told_once(harness: Make, tmp_path: Path) -> None:
     assert h.send("hello", session="another").notices == ()
 
 
-def test_a_plugin_that_its_dist_no_longer_brings_is_gone(harness: Make, tmp_path: Path) -> None:
+def test_plugin_no_longer_in_its_dist_is_reported_missing(harness: Make, tmp_path: Path) -> None:
     h = harness(Installer, home=write(tmp_path / "home", HALF), model=["hi"])
     (notice,) = h.send("hello").notices
     assert "former" in notice.text
     assert check(h).ok is False
 
 
-def test_all_there_or_nothing_recorded_is_silent(harness: Make, tmp_path: Path) -> None:
+def test_complete_or_empty_lock_gives_no_notice(harness: Make, tmp_path: Path) -> None:
     for home in (write(tmp_path / "full", HERE), tmp_path / "none"):
         h = harness(Installer, home=home, model=["hi"])
         assert h.send("hello").notices == ()
         assert check(h).ok is True
 
 
-def test_people_who_write_in_are_not_told(harness: Make, tmp_path: Path) -> None:
+def test_missing_plugin_notice_is_only_for_the_terminal(harness: Make, tmp_path: Path) -> None:
     h = harness(Installer, home=write(tmp_path / "home", GONE), model=["hi", "hi"])
     h.run(h.channel.say("hello"))
     h.run(h.channel.replies(1))
@@ -67,7 +67,7 @@ def test_people_who_write_in_are_not_told(harness: Make, tmp_path: Path) -> None
     assert len(h.send("hello").notices) == 1
 
 
-def test_a_damaged_file_is_told_and_stops_nothing(harness: Make, tmp_path: Path) -> None:
+def test_damaged_lock_gives_a_notice_and_stops_nothing(harness: Make, tmp_path: Path) -> None:
     home = write(tmp_path / "home")
     (home / "plugins.lock").write_text("{")
     h = harness(Installer, home=home, model=["hi"])
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_told_and_stops_nothing(harness: Make, tmp_path: Path)
     assert (home / "plugins.lock").read_text() == "{"
 
 
-def test_the_model_and_the_chat_see_nothing_of_it(harness: Make) -> None:
+def test_installer_adds_nothing_to_prompt_or_help(harness: Make) -> None:
     h = harness(Installer, model=["hi"])
     h.send("hello")
     assert h.model.requests[0].tools == ()

@@ -1,4 +1,4 @@
-"""``hookline plugins install`` alone, and the word of what is gone that leads to it."""
+"""``hookline plugins install`` without arguments reinstalls what ``plugins.lock`` records."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .conftest import Desk
+    from .conftest import PythonEnv
 
 
 @pytest.mark.slow
-def test_what_an_upgrade_removed_is_told_and_comes_back(with_pip: Desk) -> None:
+def test_plugin_removed_by_upgrade_is_reported_and_reinstalled(with_pip: PythonEnv) -> None:
     """At the recorded version, though there is a newer one."""
     with_pip.put(with_pip.plugin("back", "1.0"), recorded="acme-back")
     assert with_pip.plugins("install").out.startswith("Everything that plugins.lock records")
@@ -31,7 +31,7 @@ def test_what_an_upgrade_removed_is_told_and_comes_back(with_pip: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_another_version_comes_where_the_recorded_one_is_gone(with_uv: Desk) -> None:
+def test_another_version_is_installed_if_recorded_one_is_gone(with_uv: PythonEnv) -> None:
     with_uv.plugin("moved", "1.5")
     with_uv.record("acme-moved", "1.0", "acme-moved", ["moved"])
     with_uv.config("plugins:\n  moved: false\n")
@@ -44,8 +44,8 @@ def test_another_version_comes_where_the_recorded_one_is_gone(with_uv: Desk) -> 
 
 
 @pytest.mark.slow
-def test_one_that_cannot_come_back_does_not_keep_the_others(
-    with_uv: Desk, source: Callable[[Path], Path]
+def test_failed_reinstall_does_not_stop_the_others(
+    with_uv: PythonEnv, source: Callable[[Path], Path]
 ) -> None:
     folder = source(with_uv.folder / "source")
     with_uv.record("acme-source", "0.3", str(folder), ["source"], editable=str(folder))
@@ -59,7 +59,7 @@ def test_one_that_cannot_come_back_does_not_keep_the_others(
 
 
 @pytest.mark.slow
-def test_a_lock_cannot_smuggle_an_option_in(with_uv: Desk) -> None:
+def test_lock_entry_cannot_inject_pip_options(with_uv: PythonEnv) -> None:
     with_uv.record("acme-evil", "1", "--index-url=http://127.0.0.1:1/", [])
     done = with_uv.plugins("install", "--yes")
     assert done.code == 1
@@ -67,7 +67,7 @@ def test_a_lock_cannot_smuggle_an_option_in(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_with_nothing_recorded_there_is_nothing_to_do(with_nothing: Desk) -> None:
+def test_install_with_empty_lock_does_nothing(with_nothing: PythonEnv) -> None:
     done = with_nothing.plugins("install")
     assert done.code == 0
     assert "plugins.lock is empty" in done.out

@@ -1,4 +1,4 @@
-"""What is taken as SPEC, and what of it is shown and recorded."""
+"""Which SPEC is accepted, and what of it is shown and recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 
 @given(st.text(max_size=20), st.sampled_from(["-", "--", " -", "\t--"]))
-def test_nothing_that_starts_with_a_dash_is_taken(tail: str, head: str) -> None:
+def test_spec_starting_with_dash_is_refused(tail: str, head: str) -> None:
     for judge in (parse, parse_editable):
         with pytest.raises(InstallerError) as refused:
             judge(head + tail, Path("/"))
@@ -21,7 +21,7 @@ def test_nothing_that_starts_with_a_dash_is_taken(tail: str, head: str) -> None:
 
 
 @given(st.text(max_size=40))
-def test_whatever_is_taken_is_no_option_and_one_line(text: str) -> None:
+def test_accepted_spec_is_one_line_and_no_option(text: str) -> None:
     with contextlib.suppress(InstallerError):
         found = parse(text, Path("/nowhere"))
         assert not found.text.startswith("-")
@@ -39,7 +39,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("text", TAKEN)
-def test_names_and_addresses_are_taken_as_they_are(text: str) -> None:
+def test_names_and_urls_are_kept_unchanged(text: str) -> None:
     found = parse(text, Path("/"))
     assert (found.text, found.name, found.path) == (text, TAKEN[text], None)
 
@@ -66,7 +66,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_nothing_to_install_gets_a_sentence(text: str, tmp_path: Path) -> None:
+def test_invalid_spec_gets_an_error_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "file.txt").touch()
     with pytest.raises(InstallerError) as refused:
         parse(text, tmp_path)
@@ -76,7 +76,7 @@ def test_what_is_nothing_to_install_gets_a_sentence(text: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["git+https://host.example/x", "./file.txt", "nothing"])
-def test_only_a_folder_is_installed_in_place(text: str, tmp_path: Path) -> None:
+def test_editable_spec_must_be_a_folder(text: str, tmp_path: Path) -> None:
     (tmp_path / "file.txt").touch()
     with pytest.raises(InstallerError):
         parse_editable(text, tmp_path)
@@ -92,14 +92,14 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("text", SECRETS)
-def test_a_password_is_neither_shown_nor_recorded(text: str) -> None:
+def test_spec_password_is_neither_shown_nor_recorded(text: str) -> None:
     found = parse(text, Path("/"))
     assert found.recorded == SECRETS[text]
     assert "s3cret" not in found.shown
     assert "s3cret" not in mask_passwords(f"fatal: could not read {text}: 404")
 
 
-def test_a_plain_name_is_pinned_and_nothing_else_is() -> None:
+def test_only_plain_names_are_pinned() -> None:
     pinned = parse("hookline-x[a]>=1; python_version > '3'", Path("/")).pinned("1.2+local")
     assert pinned.text == 'hookline-x[a]==1.2+local; python_version > "3"'
     address = parse("hookline-x @ git+https://host.example/x", Path("/"))

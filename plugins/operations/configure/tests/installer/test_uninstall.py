@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .conftest import Desk
+    from .conftest import PythonEnv
 
 
 @pytest.mark.slow
-def test_a_dist_with_two_plugins_goes_as_a_whole_or_not_at_all(with_uv: Desk) -> None:
+def test_dist_with_two_plugins_is_uninstalled_only_as_a_whole(with_uv: PythonEnv) -> None:
     wheel = with_uv.wheel("acme-pair", brings={"hookline.plugins": ["left", "right"]})
     with_uv.put(wheel, recorded="acme-pair")
     done = with_uv.plugins("uninstall", "left", "--yes")
@@ -25,7 +25,7 @@ def test_a_dist_with_two_plugins_goes_as_a_whole_or_not_at_all(with_uv: Desk) ->
 
 
 @pytest.mark.slow
-def test_what_another_needs_stays(with_uv: Desk) -> None:
+def test_dist_needed_by_another_is_not_uninstalled(with_uv: PythonEnv) -> None:
     with_uv.put(with_uv.plugin("base"))
     top = with_uv.plugin("top", metadata="Requires-Dist: acme-base\n")
     with_uv.put(top, recorded="acme-top")
@@ -38,7 +38,7 @@ def test_what_another_needs_stays(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_it_asks_first(with_uv: Desk) -> None:
+def test_uninstall_asks_first(with_uv: PythonEnv) -> None:
     with_uv.put(with_uv.plugin("stays"), recorded="acme-stays")
     assert with_uv.plugins("uninstall", "stays").code == 2
     done = with_uv.plugins("uninstall", "stays", answer="n\n")
@@ -50,7 +50,7 @@ def test_it_asks_first(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_an_unknown_name_is_said_to_be_one(with_uv: Desk) -> None:
+def test_unknown_plugin_name_is_reported(with_uv: PythonEnv) -> None:
     for name in ("pluggy", "-r"):
         done = with_uv.plugins("uninstall", "--yes", "--", name)
         assert done.code == 2
@@ -58,14 +58,14 @@ def test_an_unknown_name_is_said_to_be_one(with_uv: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_hookline_itself_stays(with_uv: Desk) -> None:
+def test_uninstall_refuses_hookline_itself(with_uv: PythonEnv) -> None:
     done = with_uv.plugins("uninstall", "hookline", "--yes")
     assert done.code == 2
     assert "Hookline itself" in done.err
 
 
 @pytest.mark.slow
-def test_what_is_gone_already_is_forgotten(with_nothing: Desk) -> None:
+def test_uninstall_of_missing_dist_clears_lock_and_config(with_nothing: PythonEnv) -> None:
     with_nothing.config("plugins:\n  ghost: true\n")
     with_nothing.record("acme-ghost", "1", "acme-ghost", ["ghost"])
     done = with_nothing.plugins("uninstall", "ghost", "--yes")
@@ -75,7 +75,7 @@ def test_what_is_gone_already_is_forgotten(with_nothing: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_what_lies_outside_the_environment_is_said_to_stay(with_pip: Desk) -> None:
+def test_dist_outside_the_environment_is_reported_as_not_removed(with_pip: PythonEnv) -> None:
     """pip calls that a success."""
     elsewhere = with_pip.folder / "elsewhere"
     elsewhere.mkdir()

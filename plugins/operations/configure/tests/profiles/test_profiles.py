@@ -1,4 +1,4 @@
-"""Profiles are homes of their own, and a switch can be taken back."""
+"""Profiles are separate homes, and switching can be undone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hookline(home: Path, *words: str, **more: str) -> subprocess.CompletedProces
     )
 
 
-def test_a_clone_has_the_settings_and_not_the_memory(run: Run, home: Path) -> None:
+def test_cloned_profile_has_settings_but_no_memory(run: Run, home: Path) -> None:
     assert "its own tokens" in run("create work --clone")
     work = home / "profiles" / "work"
     found = {str(path.relative_to(work)) for path in work.rglob("*") if path.is_file()}
@@ -69,12 +69,12 @@ def test_a_clone_has_the_settings_and_not_the_memory(run: Run, home: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["default", "../up", "a/b", "Work", "", "-x", "a" * 33, "."])
-def test_a_name_that_cannot_be_one(run: Run, home: Path, name: str) -> None:
+def test_invalid_profile_name_is_refused(run: Run, home: Path, name: str) -> None:
     assert "is not a valid profile name" in run(f"create -- '{name}'", code=1)
     assert not (home / "profiles").exists()
 
 
-def test_a_switch_can_be_taken_back(run: Run, home: Path) -> None:
+def test_profile_use_default_switches_back(run: Run, home: Path) -> None:
     run("create work")
     assert "`hookline profile use default` switches back" in run("use work")
     rows = json.loads(run("list --json"))
@@ -93,7 +93,7 @@ def test_a_switch_can_be_taken_back(run: Run, home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_program_works_in_the_profile_that_is_named_or_in_use(home: Path) -> None:
+def test_hookline_uses_the_named_or_active_profile(home: Path) -> None:
     assert hookline(home, "profile", "create", "work").returncode == 0
     assert hookline(home, "profile", "create", "play").returncode == 0
 

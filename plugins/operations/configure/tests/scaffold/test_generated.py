@@ -1,4 +1,4 @@
-"""What is generated is as good as it claims: its own tests pass, lint and format have no word."""
+"""Generated plugins pass their own tests, lint and format."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(folder: Path, *words: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("check", "--no-cache"), ("format", "--check", "--no-cache")])
-def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tuple[str]) -> None:
+def test_generated_code_is_lint_and_format_clean(repositories: Path, words: tuple[str]) -> None:
     assert run(repositories, "ruff", *words, ".")
 
 
@@ -62,7 +62,7 @@ def test_lint_and_format_are_clean_for_every_name(repositories: Path, words: tup
     "kind",
     [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(KINDS)],
 )
-def test_its_tests_pass_as_generated(repositories: Path, kind: str) -> None:
+def test_generated_tests_pass(repositories: Path, kind: str) -> None:
     told = run(repositories / kind / ("w" * 63), "pytest", "-p", "no:cacheprovider")
     assert " passed" in told
     assert "skipped" not in told

@@ -1,4 +1,4 @@
-"""Whatever a person writes is either refused with a sentence or gives names that work."""
+"""Any plugin name is either refused with a sentence or gives valid names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tried(text: str) -> PluginNames | InvalidPluginName:
 @example("c" * 63)
 @example("base-model")
 @example("value-error")
-def test_a_name_works_or_is_refused(text: str) -> None:
+def test_any_name_gives_valid_names_or_is_refused(text: str) -> None:
     names = tried(text)
     if isinstance(names, InvalidPluginName):
         assert str(names).isascii()

@@ -1,4 +1,4 @@
-"""``hookline plugins new`` as a person meets it: names, folders, and what is left after a fault."""
+"""``hookline plugins new``: names, folders, and what is left after a fault."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def below(folder: Path) -> set[str]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cwd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty current folder."""
     folder = tmp_path / "here"
     folder.mkdir()
@@ -46,23 +46,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def new(here: Path) -> New:
+def new(cwd: Path) -> New:
     """The command, run in the current folder."""
     app = typer.Typer()
     app.command()(new_plugin)
     return lambda *words: CliRunner().invoke(app, [*words])
 
 
-def test_it_makes_a_whole_repository_and_says_what_comes_next(new: New, here: Path) -> None:
+def test_new_creates_repository_and_prints_next_steps(new: New, cwd: Path) -> None:
     done = new("weather")
     assert done.exit_code == 0, done.output
-    assert below(here) == {f"hookline-weather/{path}" for path in REPOSITORY}
+    assert below(cwd) == {f"hookline-weather/{path}" for path in REPOSITORY}
     lines = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
     assert lines[0] == "cd hookline-weather"
     assert " pip install " in lines[1]
     assert lines[2].endswith(" -m pytest")
     assert lines[3] == "hookline plugins enable weather"
-    left = [f for f in here.rglob("*") if f.is_file() and "%%" in f.read_text("utf-8")]
+    left = [f for f in cwd.rglob("*") if f.is_file() and "%%" in f.read_text("utf-8")]
     assert not left
 
 
@@ -77,13 +77,13 @@ def test_it_makes_a_whole_repository_and_says_what_comes_next(new: New, here: Pa
         ("store", "hookline.stores", "hookline config set store weather"),
     ],
 )
-def test_every_kind_is_made_and_said_how_to_use(
-    new: New, here: Path, kind: str, group: str, start: str
+def test_every_kind_is_created_with_its_usage(
+    new: New, cwd: Path, kind: str, group: str, start: str
 ) -> None:
     done = new("weather", "--kind", kind)
     assert done.exit_code == 0, done.output
-    assert below(here) == {f"hookline-weather/{path}" for path in REPOSITORY}
-    repository = here / "hookline-weather"
+    assert below(cwd) == {f"hookline-weather/{path}" for path in REPOSITORY}
+    repository = cwd / "hookline-weather"
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["entry-points"] == {group: {"weather": "hookline_weather:Weather"}}
     assert done.stdout.splitlines()[-1].strip() == start
@@ -94,11 +94,11 @@ def test_every_kind_is_made_and_said_how_to_use(
     assert not [line for line in readme.splitlines() if len(line) > 110]
 
 
-def test_a_kind_that_there_is_not_is_refused(new: New, here: Path) -> None:
+def test_unknown_kind_is_refused(new: New, cwd: Path) -> None:
     done = new("weather", "--kind", "spell")
     assert done.exit_code == 2
     assert "guard" in done.stderr
-    assert list(here.iterdir()) == []
+    assert list(cwd.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_a_kind_that_there_is_not_is_refused(new: New, here: Path) -> None:
         (LONGEST, LONGEST, f"hookline_{LONGEST}", LONGEST.capitalize()),
     ],
 )
-def test_the_names_that_follow(
-    new: New, here: Path, written: str, name: str, module: str, class_name: str
+def test_names_are_derived_from_plugin_name(
+    new: New, cwd: Path, written: str, name: str, module: str, class_name: str
 ) -> None:
     done = new(written)
     assert done.exit_code == 0, done.output
-    repository = here / f"hookline-{name}"
+    repository = cwd / f"hookline-{name}"
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["name"] == f"hookline-{name}"
     assert project["entry-points"] == {"hookline.plugins": {name: f"{module}:{class_name}"}}
@@ -162,18 +162,20 @@ def test_the_names_that_follow(
         ("sqlite", "already"),
     ],
 )
-def test_a_bad_name_is_refused_with_a_sentence(new: New, here: Path, name: str, told: str) -> None:
+def test_invalid_name_is_refused_with_an_error_sentence(
+    new: New, cwd: Path, name: str, told: str
+) -> None:
     done = new("--", name)
     assert done.exit_code == 2
     assert done.stderr.startswith("hookline: ")
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert len(done.stderr) < 400
-    assert list(here.parent.rglob("*weather*")) == []
-    assert list(here.iterdir()) == []
+    assert list(cwd.parent.rglob("*weather*")) == []
+    assert list(cwd.iterdir()) == []
 
 
-def test_a_plugin_of_hookline_is_taken_though_not_installed(
+def test_name_of_uninstalled_hookline_plugin_is_taken(
     new: New, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requirements = ["typer>=0.29", 'hookline-gardening>=0.1; extra == "standard"']
@@ -183,99 +185,99 @@ def test_a_plugin_of_hookline_is_taken_though_not_installed(
     assert "'gardening' is one of Hookline's own plugins" in done.stderr
 
 
-def test_what_is_installed_is_taken_and_what_lies_here_is_not(
-    new: New, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_installed_module_name_is_taken_and_local_folder_is_not(
+    new: New, cwd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
     site.mkdir()
     (site / "acme_weather.py").write_text("raise SystemExit('imported')", "utf-8")
-    (here / "weather").mkdir()
+    (cwd / "weather").mkdir()
     monkeypatch.syspath_prepend(str(site))
-    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.syspath_prepend(str(cwd))
     assert new("acme-weather").exit_code == 2
     assert new("weather").exit_code == 0
 
 
 @pytest.mark.parametrize("directory", ["plugin", "deep/down/plugin", "with space"])
-def test_a_folder_can_be_chosen(new: New, here: Path, directory: str) -> None:
+def test_directory_option_chooses_the_folder(new: New, cwd: Path, directory: str) -> None:
     done = new("weather", "--directory", directory)
     assert done.exit_code == 0, done.output
-    assert below(here / directory) == REPOSITORY
+    assert below(cwd / directory) == REPOSITORY
     quoted = f"'{directory}'" if " " in directory else directory
     assert f"  cd {quoted}\n" in done.stdout
 
 
-def test_an_empty_folder_is_filled_and_may_be_the_current_one(new: New, here: Path) -> None:
+def test_empty_current_folder_can_be_used(new: New, cwd: Path) -> None:
     done = new("weather", "--directory", ".")
     assert done.exit_code == 0, done.output
-    assert below(here) == REPOSITORY
+    assert below(cwd) == REPOSITORY
     assert "  cd " not in done.stdout
 
 
 @pytest.mark.parametrize("directory", ["", " ", "~nobody-of-this-name/weather"])
-def test_no_folder_is_a_sentence(new: New, here: Path, directory: str) -> None:
+def test_invalid_directory_gives_an_error_sentence(new: New, cwd: Path, directory: str) -> None:
     done = new("weather", "--directory", directory)
     assert done.exit_code == 2
     assert "--directory" in done.stderr
-    assert list(here.iterdir()) == []
+    assert list(cwd.iterdir()) == []
 
 
 @pytest.mark.parametrize("kept", ["notes.txt", ".git", "README.md"])
-def test_a_folder_with_something_in_it_is_left_alone(new: New, here: Path, kept: str) -> None:
-    file = here / "hookline-weather" / kept
+def test_non_empty_folder_is_left_alone(new: New, cwd: Path, kept: str) -> None:
+    file = cwd / "hookline-weather" / kept
     file.parent.mkdir()
     file.write_text("mine", "utf-8")
     done = new("weather")
     assert done.exit_code == 2
     assert "hookline-weather is not empty" in done.stderr
-    assert below(here) == {f"hookline-weather/{kept}"}
+    assert below(cwd) == {f"hookline-weather/{kept}"}
     assert file.read_text("utf-8") == "mine"
 
 
-def test_a_second_run_changes_nothing(new: New, here: Path) -> None:
+def test_second_run_changes_nothing(new: New, cwd: Path) -> None:
     new("weather")
-    mine = here / "hookline-weather" / "README.md"
+    mine = cwd / "hookline-weather" / "README.md"
     mine.write_text("mine", "utf-8")
     assert new("weather").exit_code == 2
     assert mine.read_text("utf-8") == "mine"
 
 
-def test_a_file_or_a_dead_link_in_the_way_is_left_alone(new: New, here: Path) -> None:
-    (here / "hookline-weather").write_text("mine", "utf-8")
-    (here / "link").symlink_to(here / "nowhere")
+def test_existing_file_or_dead_link_is_left_alone(new: New, cwd: Path) -> None:
+    (cwd / "hookline-weather").write_text("mine", "utf-8")
+    (cwd / "link").symlink_to(cwd / "nowhere")
     for words in (["weather"], ["weather", "--directory", "link"]):
         done = new(*words)
         assert done.exit_code == 2
         assert "is not a folder" in done.stderr
-    assert below(here) == {"hookline-weather"}
-    assert not (here / "nowhere").exists()
+    assert below(cwd) == {"hookline-weather"}
+    assert not (cwd / "nowhere").exists()
 
 
-def test_a_parent_that_is_a_file_is_a_sentence(new: New, here: Path) -> None:
-    (here / "file").write_text("mine", "utf-8")
+def test_parent_that_is_a_file_gives_an_error_sentence(new: New, cwd: Path) -> None:
+    (cwd / "file").write_text("mine", "utf-8")
     done = new("weather", "--directory", "file/plugin")
     assert done.exit_code == 1
     assert done.stderr.startswith("hookline: file")
-    assert below(here) == {"file"}
+    assert below(cwd) == {"file"}
 
 
-def run(here: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(cwd: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """A Python program in a process of its own, with a home where the plugin is on."""
-    home = here.parent / "home"
+    home = cwd.parent / "home"
     home.mkdir(exist_ok=True)
     (home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
     environment = {"HOOKLINE_HOME": str(home), "PATH": os.environ["PATH"]}
     return subprocess.run(
-        [sys.executable, *command], cwd=here, env=environment, capture_output=True, text=True
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True
     )
 
 
-def test_the_command_line_has_it(here: Path) -> None:
+def test_plugins_new_works_from_command_line(cwd: Path) -> None:
     command = ("-m", "hookline", "plugins", "new", "weather")
-    done = run(here, *command)
+    done = run(cwd, *command)
     assert (done.returncode, done.stderr) == (0, "")
-    assert below(here / "hookline-weather") == REPOSITORY
-    again = run(here, *command)
+    assert below(cwd / "hookline-weather") == REPOSITORY
+    again = run(cwd, *command)
     assert (again.returncode, again.stdout) == (2, "")
     assert again.stderr.startswith("hookline: the folder hookline-weather is not empty")
 
@@ -293,13 +295,13 @@ typer.run(new_plugin)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 @pytest.mark.parametrize("most_bytes", [20, 1300])
 @pytest.mark.parametrize("directory", ["new", "deep/new", "empty"])
-def test_a_fault_half_way_leaves_nothing(here: Path, most_bytes: int, directory: str) -> None:
-    (here / "empty").mkdir()
-    before = set(here.rglob("*"))
+def test_fault_half_way_leaves_no_files(cwd: Path, most_bytes: int, directory: str) -> None:
+    (cwd / "empty").mkdir()
+    before = set(cwd.rglob("*"))
     words = ("-c", LIMITED, str(most_bytes), "weather", "--directory", directory)
-    done = run(here, *words)
+    done = run(cwd, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         f"hookline: {directory} could not be created: File too large. Nothing was left behind\n"
     )
-    assert set(here.rglob("*")) == before
+    assert set(cwd.rglob("*")) == before

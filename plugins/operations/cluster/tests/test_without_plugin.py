@@ -1,4 +1,4 @@
-"""Two gateways on one store, without the plugin: neither works on what the other has."""
+"""Two gateways on one store, without the plugin: each message is worked on by one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .conftest import Cluster
 
 
 @pytest.fixture(params=["postgresql", "sqlite"])
-def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
+def two_gateways(cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
     """Two machines whose gateways work their turns themselves.
 
     On SQLite the second home has the first one's file, which nobody should do; one home refuses a
@@ -28,18 +28,18 @@ def pair(cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
 
 
 @pytest.mark.slow
-def test_a_message_that_both_receive_is_worked_on_by_one(pair: Cluster) -> None:
+def test_message_received_by_both_gateways_gets_one_turn(two_gateways: Cluster) -> None:
     """Each chat's messages come to both gateways at the same moment."""
     messages = [(f"c{chat}-{number}", f"c{chat}") for number in range(4) for chat in range(5)]
     with ThreadPoolExecutor(8) as pool:
         posts = [
-            pool.submit(pair.post, gateway, id_, "hello", chat)
+            pool.submit(two_gateways.post, gateway, id_, "hello", chat)
             for id_, chat in messages
             for gateway in ("g1", "g2")
         ]
         assert {post.result() for post in posts} == {202}
-    pair.replies.wait_for(len(messages))
+    two_gateways.replies.wait_for(len(messages))
     for name in ("g1", "g2"):
-        assert pair.machines[name].end(signal.SIGTERM) == 0  # drained
-    answered = [str(one["in_reply_to"]) for one in pair.replies.posts]
+        assert two_gateways.machines[name].end(signal.SIGTERM) == 0  # drained
+    answered = [str(one["in_reply_to"]) for one in two_gateways.replies.posts]
     assert sorted(answered) == sorted(id_ for id_, _ in messages)

@@ -1,4 +1,4 @@
-"""Processes that die, freeze and wake: nothing is lost, nothing is done twice. Takes a while."""
+"""Killed and frozen processes: nothing is lost, nothing is done twice. Takes a while."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _under_way(cluster: Cluster, done: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_turn_of_a_killed_worker_is_taken_over_and_its_finished_tool_not_run_again(
+def test_turn_of_killed_worker_is_resumed_without_rerunning_tools(
     cluster: Cluster, done: Path
 ) -> None:
     _under_way(cluster, done)
@@ -51,7 +51,7 @@ def test_a_turn_of_a_killed_worker_is_taken_over_and_its_finished_tool_not_run_a
 
 
 @pytest.mark.slow
-def test_a_frozen_worker_is_followed_and_ends_when_it_wakes(cluster: Cluster, done: Path) -> None:
+def test_frozen_worker_is_replaced_and_exits_when_it_wakes(cluster: Cluster, done: Path) -> None:
     _under_way(cluster, done)
     cluster.start("w2", "worker")
     frozen = time.monotonic()
@@ -69,7 +69,7 @@ def test_a_frozen_worker_is_followed_and_ends_when_it_wakes(cluster: Cluster, do
 
 
 @pytest.mark.slow
-def test_a_worker_that_was_frozen_for_less_goes_on(cluster: Cluster, done: Path) -> None:
+def test_briefly_frozen_worker_continues_its_turn(cluster: Cluster, done: Path) -> None:
     _under_way(cluster, done)
     cluster.start("w2", "worker")
     cluster.machines["w1"].send(signal.SIGSTOP)
@@ -82,7 +82,7 @@ def test_a_worker_that_was_frozen_for_less_goes_on(cluster: Cluster, done: Path)
 
 
 @pytest.mark.slow
-def test_what_a_killed_gateway_acknowledged_is_answered_through_the_other(cluster: Cluster) -> None:
+def test_messages_of_killed_gateway_get_replies_through_another(cluster: Cluster) -> None:
     cluster.start("g1", "gateway", "--no-turns")
     cluster.start("g2", "gateway", "--no-turns")
     for number in range(20):
@@ -96,7 +96,7 @@ def test_what_a_killed_gateway_acknowledged_is_answered_through_the_other(cluste
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_again_and_again_lose_and_repeat_nothing(cluster: Cluster) -> None:
+def test_repeated_worker_kills_lose_and_repeat_nothing(cluster: Cluster) -> None:
     cluster.script = 'steps: [{when: ".", text: "answered", delay: 0.3, repeat: true}]\n'
     cluster.start("gateway", "gateway", "--no-turns")
     cluster.start("w0", "worker", "--turns", "4")

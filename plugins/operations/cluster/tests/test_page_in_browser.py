@@ -57,7 +57,7 @@ def wait_for(one: Any, words: int) -> None:
     )
 
 
-def test_a_page_is_reloaded_and_its_worker_killed_while_it_reads(
+def test_reply_is_complete_after_page_reload_and_worker_kill(
     cluster: Cluster, window: Open
 ) -> None:
     one = window()
@@ -76,7 +76,7 @@ def test_a_page_is_reloaded_and_its_worker_killed_while_it_reads(
         one.settled()
 
 
-def test_stop_and_steer_and_commands(window: Open) -> None:
+def test_stop_button_and_commands_work_on_page(window: Open) -> None:
     one = window()
     one.say("count")
     wait_for(one, 3)
@@ -93,7 +93,7 @@ def test_stop_and_steer_and_commands(window: Open) -> None:
     assert shown(one) == "answered"
 
 
-def test_approvals_of_ones_own_and_of_others(window: Open) -> None:
+def test_own_and_other_peoples_approvals_are_answered_on_page(window: Open) -> None:
     one, other = window(), window("mia")
     one.say("launch")
     group = one.page.get_by_role("group", name="Approval")

@@ -1,4 +1,4 @@
-"""Whatever lines a run prints, the demo reads on; what it counts is what they say."""
+"""Reading of the lines that a run prints, and the numbers counted from them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show(*given_lines: dict[str, Any]) -> str:
 
 
 @given(st.lists(lines, max_size=8))
-def test_no_line_breaks_it_or_steers_the_terminal(several: list[dict[str, Any]]) -> None:
+def test_any_line_is_read_and_cannot_control_the_terminal(several: list[dict[str, Any]]) -> None:
     record = RunRecord()
     for line in several:
         record.add(line)
@@ -51,12 +51,12 @@ def test_no_line_breaks_it_or_steers_the_terminal(several: list[dict[str, Any]])
 
 
 @given(st.binary(max_size=40))
-def test_what_is_no_json_object_is_passed_over(raw: bytes) -> None:
+def test_non_json_lines_are_skipped(raw: bytes) -> None:
     line = parsed(raw)
     assert line is None or raw.strip().startswith(b"{") or raw.startswith(b"\xef\xbb\xbf")
 
 
-def test_an_unknown_type_between_words_does_not_hide_them() -> None:
+def test_unknown_line_type_does_not_hide_text() -> None:
     words = show(
         {"type": "delta", "text": "one "},
         {"type": "weather", "text": "rain"},
@@ -67,7 +67,7 @@ def test_an_unknown_type_between_words_does_not_hide_them() -> None:
     assert "rain" not in words
 
 
-def test_a_reply_that_was_not_streamed_is_shown() -> None:
+def test_unstreamed_reply_is_shown() -> None:
     call = {"type": "tool_call", "id": "1", "name": "glob", "arguments": {}}
     answer = {"type": "tool_result", "id": "1", "name": "glob", "ok": True, "text": "a.py"}
     said = {"type": "delta", "text": "I look."}
@@ -76,7 +76,7 @@ def test_a_reply_that_was_not_streamed_is_shown() -> None:
     assert show(said, result).count("There is one.") == 0
 
 
-def test_results_of_calls_side_by_side_say_whose_they_are() -> None:
+def test_results_of_parallel_calls_name_their_call() -> None:
     calls = [
         {"type": "tool_call", "id": str(n), "name": "read_file", "arguments": {"path": f"{n}.py"}}
         for n in (1, 2)
@@ -87,26 +87,26 @@ def test_results_of_calls_side_by_side_say_whose_they_are() -> None:
     assert text.index("< read_file path=2.py") < text.index("of 2")
 
 
-def test_a_notice_that_is_no_refusal_is_shown() -> None:
+def test_notice_that_is_no_refusal_is_shown() -> None:
     notice = {"type": "notice", "plugin": "budget", "text": "half is spent"}
     assert "[budget] half is spent" in show(notice, {"type": "result", "text": "", "stop": "done"})
 
 
 @given(st.text(max_size=4000))
-def test_a_shown_result_is_short(text: str) -> None:
+def test_shown_result_is_short(text: str) -> None:
     shown = shortened(text)
     assert len(shown) <= HEAD_LINES + TAIL_LINES + 1
     assert all(len(line) <= MAX_LINE_CHARS for line in shown)
 
 
-def test_a_long_result_keeps_both_ends_and_counts_the_rest() -> None:
+def test_long_result_keeps_both_ends_and_counts_the_rest() -> None:
     shown = shortened("\n".join(f"line {n}" for n in range(100)))
     assert shown[0] == "line 0"
     assert shown[-1] == "line 99"
     assert f"{100 - HEAD_LINES - TAIL_LINES} lines left out" in shown[HEAD_LINES]
 
 
-def test_responses_are_counted_by_what_stands_between_results() -> None:
+def test_responses_are_counted_between_results() -> None:
     record = RunRecord()
     answered = {"type": "tool_result", "text": "Denied: not that one"}
     call = {"type": "tool_call"}
@@ -118,7 +118,7 @@ def test_responses_are_counted_by_what_stands_between_results() -> None:
     assert record.refusals == ["not that one"] * 2
 
 
-def test_the_cost_is_tokens_times_prices() -> None:
+def test_cost_is_tokens_times_prices() -> None:
     record = RunRecord()
     usage = {"input": 1_000_000, "cache_read": 400_000, "output": 100_000}
     record.add({"type": "result", "text": "done", "stop": "done", "usage": usage})
@@ -128,7 +128,7 @@ def test_the_cost_is_tokens_times_prices() -> None:
     assert cost.cached == pytest.approx(0.6 * 3.0 + 0.4 * 0.3 + 1.5)
 
 
-def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_used_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -145,7 +145,7 @@ def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> 
     assert said() == "words\n"
 
 
-def test_lines_end_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_wrap_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -156,7 +156,7 @@ def test_lines_end_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) 
     assert stream.getvalue() == "  the words of a long\n  line\n\nand one more\n"
 
 
-def test_an_encoding_without_the_letters_does_not_break_it() -> None:
+def test_unencodable_characters_are_replaced() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
     Screen(stream).say("a → b")

@@ -1,4 +1,4 @@
-"""Sentences for a server that is not there, not ours, or goes away."""
+"""Errors for a server that is unreachable, refuses access or restarts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def free_port() -> str:
 
 
 @pytest.mark.slow
-async def test_each_reason_has_its_sentence_and_none_the_password(tmp_path: Path) -> None:
+async def test_connection_errors_have_a_sentence_without_password(tmp_path: Path) -> None:
     port = free_port()
 
     async def told(url: str) -> str:
@@ -50,7 +50,7 @@ async def test_each_reason_has_its_sentence_and_none_the_password(tmp_path: Path
 
 
 @pytest.mark.slow
-async def test_writes_and_listeners_outlive_a_restart_of_the_server(
+async def test_writes_and_listeners_survive_server_restart(
     own_postgres: Server, tmp_path: Path
 ) -> None:
     async with open_store(tmp_path, own_postgres.url) as store:
