@@ -383,5 +383,5 @@ def test_unchanged_files_are_not_opened_but_pass_pre_read(
     def fails(*_: object) -> None:
         raise AssertionError("a file was read again")
 
-    monkeypatch.setattr("hookline_context_files.opening.decoded", fails)
+    monkeypatch.setattr("hookline_context_files.file_reader.decode_text", fails)
     assert "blocked" in bench.context()

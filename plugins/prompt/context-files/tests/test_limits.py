@@ -6,8 +6,8 @@ import re
 
 import pytest
 from hookline_context_files import ContextFilesConfig
-from hookline_context_files.document import Document, NotText, Shares, decoded
-from hookline_context_files.sharing import LEAST, share
+from hookline_context_files.character_budget import MIN_ROOM_CHARS, share
+from hookline_context_files.document import Document, NotText, Shares, decode_text
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -86,7 +86,7 @@ def test_share_divides_the_limit_fairly(lengths, budget):
     cut = [room for room, length in zip(rooms, lengths, strict=False) if room < length]
     assert len(set(cut)) <= 1
     if cut and len(rooms) > 1:
-        assert cut[0] >= LEAST
+        assert cut[0] >= MIN_ROOM_CHARS
         assert cut[0] == max(rooms)
     if sum(lengths) <= budget:
         assert rooms == lengths
@@ -95,7 +95,7 @@ def test_share_divides_the_limit_fairly(lengths, budget):
 @given(st.binary(max_size=200))
 def test_any_bytes_are_decoded_or_refused(data):
     try:
-        text = decoded(data)
+        text = decode_text(data)
     except NotText:
         return
     text.encode("utf-8")

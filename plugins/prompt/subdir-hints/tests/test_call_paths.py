@@ -6,7 +6,7 @@ import shlex
 import string
 
 import pytest
-from hookline_subdir_hints.touched import MOST_PATHS, touched_paths
+from hookline_subdir_hints.touched_paths import MAX_PATHS, touched_paths
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,4 +84,4 @@ def test_any_json_is_accepted_as_arguments(arguments: dict[str, object]) -> None
 
 def test_number_of_paths_in_a_command_is_limited() -> None:
     command = " ".join(f"d/{number}" for number in range(100_000))
-    assert len(touched_paths({"command": command})) == MOST_PATHS
+    assert len(touched_paths({"command": command})) == MAX_PATHS

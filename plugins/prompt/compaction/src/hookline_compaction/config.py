@@ -6,10 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class CompactionConfig(BaseModel):
-    """When a conversation is shortened and what is kept of it. Shares are fractions of 1.
-    ``threshold``, ``threshold_small``, ``window_small`` and ``ineffective_share`` are those of the
-    feature's description.
-    """
+    """When a conversation is shortened and what is kept of it. Shares are fractions of 1."""
 
     threshold: float = Field(
         0.5, gt=0, le=1, description="Share of the window at which a conversation is shortened."
@@ -18,7 +15,7 @@ class CompactionConfig(BaseModel):
         0.75, gt=0, le=1, description="The same for a window smaller than window_small."
     )
     window_small: int = Field(
-        512_000, ge=0, description="Tokens from which a window is no longer small."
+        512_000, ge=0, description="Smaller windows, in tokens, use threshold_small."
     )
     keep_head: int = Field(
         2, ge=0, description="Messages at the beginning that are kept, if they are not too large."

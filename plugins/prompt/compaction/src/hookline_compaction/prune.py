@@ -8,7 +8,7 @@ from dataclasses import replace
 from hookline_hookspecs import Block, Message, Rewrite, ToolResultBlock
 
 NAME_CHARS = 64
-"""How much of a tool's name a stub shows; a model may have made the name up."""
+"""Characters of a tool's name in a stub; the name may be invented by a model."""
 
 
 def prune(history: Sequence[Message], where: Iterable[int], min_chars: int) -> list[Rewrite]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-MARKS: tuple[tuple[bytes, str], ...] = (
+BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -29,10 +29,9 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text of ``length`` code points under the name ``label``.
+    """A text of ``length`` code points, called ``label``.
 
-    Of a long one only the ``start`` and the ``end`` are kept, as many characters of each as it
-    can be given at most.
+    Only its ``start`` and ``end`` are stored, each with as many characters as can ever be shown.
     """
 
     label: str
@@ -41,22 +40,22 @@ class Document:
     end: str
 
     @classmethod
-    def of(cls, label: str, text: str, most: int) -> Document:
-        """Return ``text``, of which at most ``most`` characters will be shown."""
-        return cls(label, len(text), text[:most], text[-most:])
+    def of(cls, label: str, text: str, max_chars: int) -> Document:
+        """Return a document for ``text``; at most ``max_chars`` characters will be shown."""
+        return cls(label, len(text), text[:max_chars], text[-max_chars:])
 
     def cut(self, room: int, shares: Shares) -> str:
         """Return the whole text if it fits in ``room`` characters, else its start and its end.
 
-        A marker between them says how many characters were left out. It counts towards the room: it
-        takes precedence over start and end, and in a very small room only the marker is left.
+        A marker between them says how many characters were left out. It counts towards the room and
+        takes precedence; if the room is very small, only the marker is left.
         """
         if self.length <= room:
             return self.start
         head, tail = int(room * shares.head), int(room * shares.tail)
         spare = max(0, room - len(_marker(self.length)))
         if head + tail > spare:
-            head, tail = _scaled(head, tail, spare)
+            head, tail = _scale_down(head, tail, spare)
         marker = _marker(self.length - head - tail)
         return self.start[:head] + marker + self.end[len(self.end) - tail :]
 
@@ -65,21 +64,21 @@ def _marker(left_out: int) -> str:
     return f"\n[… {left_out} characters left out …]\n"
 
 
-def _scaled(head: int, tail: int, room: int) -> tuple[int, int]:
+def _scale_down(head: int, tail: int, room: int) -> tuple[int, int]:
     smaller = tail * room // (head + tail)
     return room - smaller, smaller
 
 
-def decoded(data: bytes) -> str:
-    """The text of a whole file, without white space around it; lines end in ``\\n``.
+def decode_text(data: bytes) -> str:
+    """Return the text of a whole file, stripped and with ``\\n`` as line ending.
 
     Bytes that do not fit the encoding become U+FFFD.
 
     Raises:
-        NotText: the file is binary, which NUL characters tell.
+        NotText: the file contains NUL characters, so it is binary.
     """
     encoding, mark = next(
-        ((name, mark) for mark, name in MARKS if data.startswith(mark)), ("utf-8", b"")
+        ((name, mark) for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), ("utf-8", b"")
     )
     text = data[len(mark) :].decode(encoding, "replace")
     if "\0" in text:

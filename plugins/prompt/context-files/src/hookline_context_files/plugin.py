@@ -24,20 +24,20 @@ from hookline_hookspecs import (
 from hookline_hookspecs.caching import FileCache, Watch
 from hookline_hookspecs.file_origins import origins_of
 
+from .character_budget import share
 from .config import ContextFilesConfig
 from .document import Document, Shares
-from .opening import Opener
-from .sharing import share
-from .sources import Finder
+from .file_finder import FileFinder
+from .file_reader import FileReader
 
 INTRODUCTION = "# Context files\nKept by the person or the project; follow what fits the task."
 KIND = "context"
-"""The kind under which the files pass the gate ``pre_read``."""
+"""The kind of the files for the guard ``pre_read``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The files read for a session. ``complaints`` are sentences for the person, ``project`` the
+class SessionFiles:
+    """The files of a session. ``complaints`` are sentences for the person, ``project`` are the
     paths of the project's files."""
 
     soul: Document | None
@@ -51,15 +51,15 @@ class ContextFiles(Plugin[ContextFilesConfig]):
 
     def __init__(self, config: ContextFilesConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._known: FileCache[tuple[Path, str, str], Found] = FileCache()
+        self._cache: FileCache[tuple[Path, str, str], SessionFiles] = FileCache()
 
     @hookimpl
     async def system_prompt(self, ctx: Context, session: Session) -> list[Section] | None:
         """Return the sections; none for a sub-agent, which gets only its task."""
         if session.kind == "agent" or session.parent_id is not None:
             return None
-        found = await self._found(ctx, session)
-        ctx.stash.session["project"] = found.project  # for the first turn, which begins now
+        found = await self._session_files(ctx, session)
+        ctx.stash.session["project"] = found.project  # for pre_prompt of the first turn
         for complaint in found.complaints:
             ctx.notify(complaint)
         sections, blocked = await self._identity(ctx, found.soul)
@@ -76,7 +76,7 @@ class ContextFiles(Plugin[ContextFilesConfig]):
             return None
         project = ctx.stash.session.pop("project", None)
         if project is None:
-            project = (await self._found(ctx, session)).project
+            project = (await self._session_files(ctx, session)).project
         origins = await origins_of(self.host, project) if project else ()
         return ContextBlock("project", origins=origins) if origins else None
 
@@ -89,31 +89,31 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         terminal = Session("", "terminal", "default", None, 0.0)
         found, _ = self._find(self.host.paths, terminal)
         if found.complaints:
-            fix = "Mend or remove what is named; a link's target may need paths.allowed_roots."
+            fix = "Fix or remove these files; a link's target may need paths.allowed_roots."
             return CheckResult(False, " ".join(found.complaints), fix)
         count = len(found.files) + (found.soul is not None)
-        told = f"{count or 'no'} context file{'' if count == 1 else 's'} for the terminal"
-        return CheckResult(True, f"{told}, all readable" if count else told)
+        detail = f"{count or 'no'} context file{'' if count == 1 else 's'} for the terminal"
+        return CheckResult(True, f"{detail}, all readable" if count else detail)
 
-    async def _found(self, ctx: Context, session: Session) -> Found:
-        """Return a session's files, read in a thread unless all are as they were."""
+    async def _session_files(self, ctx: Context, session: Session) -> SessionFiles:
+        """Return a session's files, from the cache if none has changed."""
         key = ctx.paths.workspace, session.channel, session.chat_id
-        known = self._known.get(key)
-        if known is not None:
-            return known
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         found, watch = await asyncio.to_thread(self._find, ctx.paths, session)
-        self._known.put(key, found, watch)
+        self._cache.put(key, found, watch)
         return found
 
-    def _find(self, paths: Paths, session: Session) -> tuple[Found, Watch]:
+    def _find(self, paths: Paths, session: Session) -> tuple[SessionFiles, Watch]:
         home, watch = self.host.home, Watch()
-        souls = Finder(Opener(paths, self.config.soul_max_chars, watch))
-        others = Finder(Opener(paths, self.config.context_max_chars, watch))
+        souls = FileFinder(FileReader(paths, self.config.soul_max_chars, watch))
+        others = FileFinder(FileReader(paths, self.config.context_max_chars, watch))
         soul = souls.soul(home)
         project = others.project(paths.workspace)
-        opened = tuple(others.opener.opened)
-        files = project + others.kept(home, session)
-        return Found(soul, files, souls.complaints + others.complaints, opened), watch
+        opened = tuple(others.reader.opened)
+        files = project + others.personal_files(home, session)
+        return SessionFiles(soul, files, souls.complaints + others.complaints, opened), watch
 
     async def _identity(
         self, ctx: Context, soul: Document | None
@@ -121,12 +121,12 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         """Return the section of ``SOUL.md``, and a complaint if it was refused."""
         if soul is None:
             return [], []
-        most = self.config.soul_max_chars
+        max_chars = self.config.soul_max_chars
         try:
-            passed = await self._passed(ctx, soul, most, most)
+            passed = await self._read_through_gate(ctx, soul, max_chars, max_chars)
         except Refused as error:
             return [], [_blocked(soul, error)]
-        return [Section("identity", passed.cut(most, self._shares))], []
+        return [Section("identity", passed.cut(max_chars, self._shares))], []
 
     async def _texts(self, ctx: Context, files: Sequence[Document]) -> list[str]:
         """Return the files under their headings; only the characters of the files are counted."""
@@ -134,10 +134,10 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         passed = []
         for file, room in zip(files, share([f.length for f in files], budget), strict=False):
             try:
-                passed.append(await self._passed(ctx, file, room, budget))
+                passed.append(await self._read_through_gate(ctx, file, room, budget))
             except Refused as error:
                 passed.append(Document.of(file.label, _blocked(file, error), budget))
-        # Shared again, because a gate may have made the text longer.
+        # Divided again, because a guard may have changed the lengths.
         rooms = share([file.length for file in passed], budget)
         texts = [
             f"## {file.label}\n{file.cut(room, self._shares)}"
@@ -152,11 +152,13 @@ class ContextFiles(Plugin[ContextFilesConfig]):
     def _shares(self) -> Shares:
         return Shares(self.config.head_share, self.config.tail_share)
 
-    async def _passed(self, ctx: Context, file: Document, room: int, most: int) -> Document:
-        """``file``, cut to ``room``, after the gate; at most ``most`` characters of it will be
-        shown. Raises ``Refused``."""
+    async def _read_through_gate(
+        self, ctx: Context, file: Document, room: int, max_chars: int
+    ) -> Document:
+        """Cut ``file`` to ``room`` and pass it through ``pre_read``; at most ``max_chars``
+        characters will be shown. Raises ``Refused``."""
         text = await ctx.read(file.cut(room, self._shares), file.label, KIND)
-        return Document.of(file.label, text.strip(), most)
+        return Document.of(file.label, text.strip(), max_chars)
 
 
 def _blocked(file: Document, error: Refused) -> str:

@@ -10,16 +10,15 @@ from pathlib import Path
 
 from hookline_hookspecs import Paths, Refused
 
-NAMES = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""Names of files with hints, in the order in which they are looked for in a folder."""
-LARGEST = 10_000_000
-"""Bytes of the largest file that is read."""
+HINT_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
+"""Names of files with hints, in the order in which a folder is searched."""
+MAX_HINT_FILE_BYTES = 10_000_000
+"""Larger files are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file with hints. ``name`` is its path below the workspace, printable on one line; ``file``
-    where it is."""
+    """A file with hints. ``name`` is its path below the workspace, printable on one line."""
 
     name: str
     text: str
@@ -27,7 +26,7 @@ class Hint:
 
     @property
     def key(self) -> str:
-        """The beginning of every note for this folder, which identifies it in the history."""
+        """The beginning of each note for this folder; it identifies the note in the history."""
         return f"Hints for {os.path.dirname(self.name)}/ from "  # noqa: PTH120
 
     def note(self, text: str) -> str:
@@ -60,10 +59,10 @@ def find_hint(paths: Paths, path: str, levels: int) -> Hint | None:
     except (Refused, OSError, ValueError):
         return None
     for place in _upwards(folder, root, levels):
-        for name in NAMES:
+        for name in HINT_FILE_NAMES:
             text = _text(paths, place / name)
             if text:
-                return Hint(_shown(place.relative_to(root) / name), text, place / name)
+                return Hint(_printable(place.relative_to(root) / name), text, place / name)
     return None
 
 
@@ -75,22 +74,22 @@ def _upwards(folder: Path, root: Path, levels: int) -> Iterator[Path]:
 
 
 def _text(paths: Paths, file: Path) -> str:
-    """Return the text of a file, stripped; empty if there is none to show."""
+    """Return the text of a file, stripped; empty if it cannot be read."""
     try:
         real = paths.resolve(str(file))
         if not real.is_file():
             return ""
         with paths.open_read(real) as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(MAX_HINT_FILE_BYTES + 1)
     except (Refused, OSError, ValueError):
         return ""
-    if len(data) > LARGEST:
+    if len(data) > MAX_HINT_FILE_BYTES:
         return ""
     encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     text = data.decode(encoding, "replace").removeprefix("\ufeff")
     return "" if "\0" in text else text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _shown(path: Path) -> str:
+def _printable(path: Path) -> str:
     text = os.fsencode(path.as_posix()).decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -20,11 +20,11 @@ from hookline_hookspecs.file_origins import origins_of
 
 from .config import SubdirHintsConfig
 from .hints import Hint, find_hint
-from .shown import Shown
-from .touched import touched_paths
+from .sent_hints import SentHints
+from .touched_paths import touched_paths
 
 KIND = "hint"
-"""The kind under which hints pass the gate ``pre_read``."""
+"""The kind of hints for the guard ``pre_read``."""
 
 
 class SubdirHints(Plugin[SubdirHintsConfig]):
@@ -39,18 +39,18 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
     async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Add the hints that are not in the session's context yet."""
         if not result.ok and result.text.startswith("Denied: "):
-            return None  # The call touched nothing.
+            return None  # a denied call touches nothing
         paths = touched_paths(result.call.arguments)
         if not paths:
             return None
         hints = await asyncio.to_thread(self._find, ctx.paths, paths)
         if not hints:
             return None
-        shown = ctx.stash.of(Shown)
-        async with shown.lock:
-            notes = await self._notes(ctx, [h for h in hints if not shown.knows(ctx, h.key)])
+        sent = ctx.stash.of(SentHints)
+        async with sent.lock:
+            notes = await self._notes(ctx, [h for h in hints if not sent.contains(ctx, h.key)])
             for key in notes:
-                shown.note(key)
+                sent.add(key)
         if not notes:
             return None
         files = [hint.file for hint in hints if hint.key in notes]
@@ -62,8 +62,8 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
         return list({hint.name: hint for hint in found if hint is not None}.values())
 
     async def _notes(self, ctx: Context, hints: Sequence[Hint]) -> dict[str, str]:
-        """Return the notes by the hints' keys, within the room of one result. What does not fit
-        after the first one waits until its folder is touched again.
+        """Return the notes by the hints' keys, within the limit of one result. A hint that does not
+        fit after the first one is added when its folder is touched again.
         """
         notes: dict[str, str] = {}
         left = self.config.max_chars
@@ -82,4 +82,4 @@ class SubdirHints(Plugin[SubdirHintsConfig]):
 
     def _compacted(self, event: object, ctx: Context | None = None) -> None:
         if ctx is not None:
-            ctx.stash.of(Shown).forget()
+            ctx.stash.of(SentHints).clear()

@@ -27,7 +27,7 @@ _RESULTS = re.compile(
 )
 
 
-class Layout:
+class RequestLayout:
     """The parts of one request. ``end`` is the number of parts."""
 
     def __init__(self, wire: WireRequest) -> None:
@@ -55,7 +55,7 @@ class Layout:
         inside = _cuts(self._parts[part])[block] + 1
         if part <= MESSAGES:
             return sum(map(len, self._parts[:part])) + inside
-        # Most places are near the end of what may be thousands of messages.
+        # Most places are near the end of many messages.
         return self._total - sum(map(len, self._parts[part:])) + inside
 
     @cached_property
@@ -63,22 +63,23 @@ class Layout:
         return sum(map(len, self._parts))
 
     def request_ends(self) -> Iterator[int]:
-        """The parts before which earlier requests of this conversation ended, latest first.
+        """Yield the parts before which earlier requests of this conversation ended, latest first.
 
-        The model answered there, so an assistant's message follows.
+        These are the assistant's messages.
         """
         for number in range(self.end - 1, MESSAGES, -1):
             if _speaker(self._parts[number]) == "assistant":
                 yield number
 
     def turn_starts(self) -> Iterator[int]:
-        """The numbers of a person's messages, latest first."""
+        """Yield the numbers of a person's messages, latest first."""
         for number in range(self.end - 1, MESSAGES - 1, -1):
             if _speaker(self._parts[number]) == "user":
                 yield number
 
     def place_of(self, marker: Marker) -> Place | None:
-        """Where a marker of a caller ends up: on its block, or the nearest one before it."""
+        """Return the place of a caller's marker: its block, or the nearest possible one before
+        it."""
         if isinstance(marker.fragment, str):
             part = TOOLS if marker.fragment == "tools" else SYSTEM
         else:
@@ -101,7 +102,7 @@ def as_marker(place: Place, ttl: str) -> Marker:
 
 
 def _speaker(part: bytes) -> str:
-    """Return who a message is from; read from its bytes where the provider does not say."""
+    """Return who a message is from; parsed from its bytes if the provider does not say."""
     if isinstance(part, Fragment) and part.role:
         return part.role
     if _ASSISTANT.match(part):

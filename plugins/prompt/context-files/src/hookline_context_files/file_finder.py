@@ -1,4 +1,4 @@
-"""Finds the files: the project's in the workspace, a person's own below the home folder."""
+"""Finds the project's files in the workspace, and a person's own files in the home folder."""
 
 from __future__ import annotations
 
@@ -12,90 +12,91 @@ from hookline_hookspecs import Session
 from hookline_hookspecs.caching import Watch
 
 from .document import Document
-from .opening import Opener, Unreadable, shown
+from .file_reader import FileReader, UnreadableFile, printable_name
 
-UPWARD = (".hermes.md", "HERMES.md")
-"""Project files that are also searched above the workspace, up to the root of its git tree."""
-SINGLE = ("AGENTS.md", "CLAUDE.md")
-"""Project files of the workspace itself; the first one found is used."""
-MOST_FILES = 50
+UPWARD_NAMES = (".hermes.md", "HERMES.md")
+"""Project files that are searched in the workspace and above it, up to the root of its git tree."""
+WORKSPACE_NAMES = ("AGENTS.md", "CLAUDE.md")
+"""Project files that are searched only in the workspace; the first one found is used."""
+MAX_FOLDER_FILES = 50
 """Files of one folder that are read."""
 
 
 @dataclass(slots=True)
-class Finder:
-    """Finds and reads one session's files. ``complaints`` are sentences about files that exist and
-    were not used."""
+class FileFinder:
+    """Finds and reads one session's files. ``complaints`` are sentences about files that exist
+    but were not used."""
 
-    opener: Opener
+    reader: FileReader
     complaints: list[str] = field(default_factory=list)
 
     def soul(self, home: Path) -> Document | None:
-        """``SOUL.md`` of the home folder."""
-        self.opener.watch.look_at_folder(home)
-        return self._tried(self.opener.own, _real(home) / "SOUL.md", "SOUL.md")
+        """Return ``SOUL.md`` of the home folder."""
+        self.reader.watch.look_at_folder(home)
+        return self._try_read(self.reader.own, _real_path(home) / "SOUL.md", "SOUL.md")
 
     def project(self, workspace: Path) -> list[Document]:
         """Return the project's file or files: the first kind that exists and is not empty."""
-        self.opener.watch.look_at_folder(workspace)  # a link to it may come to lead elsewhere
-        workspace = _real(workspace)
-        for file, label in _upward(workspace, self.opener.watch):
-            look = self.opener.guarded if file.parent == workspace else self.opener.own
-            if found := self._tried(look, file, label):
+        self.reader.watch.look_at_folder(workspace)  # a link on its path may change
+        workspace = _real_path(workspace)
+        for file, label in _upward(workspace, self.reader.watch):
+            look = self.reader.guarded if file.parent == workspace else self.reader.own
+            if found := self._try_read(look, file, label):
                 return [found]
-        for name in SINGLE:
-            if found := self._tried(self.opener.guarded, workspace / name, name):
+        for name in WORKSPACE_NAMES:
+            if found := self._try_read(self.reader.guarded, workspace / name, name):
                 return [found]
-        single = self._tried(self.opener.guarded, workspace / ".cursorrules", ".cursorrules")
+        single = self._try_read(self.reader.guarded, workspace / ".cursorrules", ".cursorrules")
         rules = workspace / ".cursor" / "rules"
         return [*([single] if single else []), *self._folder(rules, ".mdc", ".cursor/rules/")]
 
-    def kept(self, home: Path, session: Session) -> list[Document]:
+    def personal_files(self, home: Path, session: Session) -> list[Document]:
         """Return the person's own files: the global ones, then those of the session's chat."""
-        found = self._folder(_real(home) / "context", ".md", "context/")
+        found = self._folder(_real_path(home) / "context", ".md", "context/")
         chat = chat_folder(home, session)
         if chat is not None:
             found += self._folder(chat / "context", ".md", "chat/")
         return found
 
     def _folder(self, folder: Path, ending: str, prefix: str) -> list[Document]:
-        look = self.opener.guarded if ending == ".mdc" else self.opener.own
+        look = self.reader.guarded if ending == ".mdc" else self.reader.own
         try:
-            names = self.opener.names(folder, ending)
-        except Unreadable as error:
+            names = self.reader.names(folder, ending)
+        except UnreadableFile as error:
             self.complaints.append(str(error))
             return []
-        if len(names) > MOST_FILES:
+        if len(names) > MAX_FOLDER_FILES:
             self.complaints.append(
-                f"Of the {len(names)} files in {prefix} the first {MOST_FILES} were used."
+                f"Of the {len(names)} files in {prefix} the first {MAX_FOLDER_FILES} were used."
             )
         files = [
-            self._tried(look, folder / name, prefix + shown(name)) for name in names[:MOST_FILES]
+            self._try_read(look, folder / name, prefix + printable_name(name))
+            for name in names[:MAX_FOLDER_FILES]
         ]
         return [file for file in files if file is not None]
 
-    def _tried(
+    def _try_read(
         self, look: Callable[[Path, str], Document | None], file: Path, label: str
     ) -> Document | None:
-        self.opener.watch.look(file)
-        if not os.path.lexists(file):  # most are not there, and a guarded look takes many
+        self.reader.watch.look(file)
+        if not os.path.lexists(file):  # most do not exist, and this check is cheap
             return None
         try:
             return look(file, label)
-        except Unreadable as error:
+        except UnreadableFile as error:
             self.complaints.append(str(error))
             return None
 
 
 def chat_folder(home: Path, session: Session) -> Path | None:
-    """``chats/<channel>/<chat id>`` below the home; None for a session that has no chat.
+    """Return ``chats/<channel>/<chat id>`` below the home; None for a session without a chat.
 
-    The chat id is percent-encoded, so that none can name another folder.
+    The chat id is percent-encoded, so that it cannot lead to another folder.
     """
     chat = "default" if session.channel == "terminal" else session.chat_id
     if not session.channel or not chat:
         return None
-    return _real(home) / "chats" / _encoded(session.channel) / _encoded(chat)
+    return _real_path(home) / "chats" / _encoded(session.channel) / _encoded(chat)
 
 
 def _encoded(name: str) -> str:
@@ -104,10 +105,10 @@ def _encoded(name: str) -> str:
 
 
 def _upward(workspace: Path, watch: Watch) -> Iterator[tuple[Path, str]]:
-    """Yield where the files of :data:`UPWARD` may be, nearest first, with their labels."""
+    """Yield the possible paths of :data:`UPWARD_NAMES` and their labels, nearest first."""
     above = ""
     for folder in (workspace, *_parents_in_git(workspace, watch)):
-        for name in UPWARD:
+        for name in UPWARD_NAMES:
             yield folder / name, above + name
         above += "../"
 
@@ -115,8 +116,8 @@ def _upward(workspace: Path, watch: Watch) -> Iterator[tuple[Path, str]]:
 def _parents_in_git(workspace: Path, watch: Watch) -> list[Path]:
     """Return the folders above the workspace that belong to its git tree.
 
-    None if the tree's root belongs to another user, who could otherwise inject text into the prompt
-    by creating one in a world-writable folder.
+    Empty if the tree's root belongs to another user, who could otherwise inject text into the
+    prompt by creating a repository in a world-writable folder.
     """
     chain = [workspace, *workspace.parents]
     for depth, folder in enumerate(chain):
@@ -134,5 +135,5 @@ def _same_owner(folder: Path, other: Path) -> bool:
         return False
 
 
-def _real(folder: Path) -> Path:
+def _real_path(folder: Path) -> Path:
     return Path(os.path.realpath(folder))

@@ -1,7 +1,4 @@
-"""Opens plain files and the targets of links.
-
-A link, anywhere on the path, is followed only if ``ctx.paths`` allows it.
-"""
+"""Reads plain files, and the targets of links that ``ctx.paths`` allows."""
 
 from __future__ import annotations
 
@@ -13,33 +10,33 @@ from typing import BinaryIO
 from hookline_hookspecs import Paths, Refused
 from hookline_hookspecs.caching import Watch
 
-from .document import Document, NotText, decoded
+from .document import Document, NotText, decode_text
 
-LARGEST = 10_000_000
-"""Bytes of the largest file that is read."""
+MAX_FILE_BYTES = 10_000_000
+"""Larger files are left out."""
 
-# A pipe must not make the opening wait, nor a terminal become the process's own.
-_PLAIN = os.O_RDONLY | sum(
+# Opening a pipe must not block, and a terminal must not become the controlling one.
+_OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0)
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
 )
 
 
-class Unreadable(Exception):
-    """A file that exists and cannot be used; the text tells the person which and why."""
+class UnreadableFile(Exception):
+    """A file exists but cannot be used; the text names it and the reason, for the person."""
 
 
-class Opener:
+class FileReader:
     """Reads the files of one session.
 
     paths: the guard of the session's workspace.
-    most: characters of one text that will be shown at most.
-    watch: notes what is looked at, before it is.
+    max_chars: characters of one text that are shown at most.
+    watch: records each path before it is examined.
     """
 
-    def __init__(self, paths: Paths, most: int, watch: Watch) -> None:
+    def __init__(self, paths: Paths, max_chars: int, watch: Watch) -> None:
         self._paths = paths
-        self._most = most
+        self._max_chars = max_chars
         self.watch = watch
         self.opened: list[Path] = []
         """The files that were read and not empty."""
@@ -48,15 +45,15 @@ class Opener:
         """Return a file of the workspace; None if it does not exist or is empty.
 
         Raises:
-            Unreadable: ``ctx.paths`` refuses it, or it cannot be read as a text.
+            UnreadableFile: ``ctx.paths`` refuses it, or it is not readable text.
         """
         return self._read(file, label, guarded=self._paths)
 
     def own(self, file: Path, label: str) -> Document | None:
-        """Return a file outside of the workspace, such as ``SOUL.md``.
+        """Return a file outside the workspace, such as ``SOUL.md``.
 
-        It is opened if it is a plain file on a path without links (``file`` begins with a resolved
-        folder); otherwise it is treated like one of the workspace. Result and errors as for
+        ``file`` begins with a resolved folder. A plain file on a path without links is opened
+        directly, any other like a file of the workspace. Result and errors are those of
         :meth:`guarded`.
         """
         plain = os.path.realpath(file) == str(file)
@@ -66,7 +63,7 @@ class Opener:
         """Return the names in a folder with this suffix in any case, sorted, without hidden ones.
 
         Raises:
-            Unreadable: the folder cannot be listed, or is reached by a link that leads out.
+            UnreadableFile: the folder cannot be listed, or a link to it leads outside.
         """
         self.watch.look(folder)
         try:
@@ -76,43 +73,47 @@ class Opener:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (Refused, OSError, ValueError) as error:
-            raise Unreadable(f"{shown(folder.name)} was not looked into: {_why(error)}") from error
-        wanted = (n for n in found if n.lower().endswith(ending) and not n.startswith("."))
-        return sorted(wanted, key=os.fsencode)
+            raise UnreadableFile(
+                f"{printable_name(folder.name)} was skipped: {_reason(error)}"
+            ) from error
+        matching = (n for n in found if n.lower().endswith(ending) and not n.startswith("."))
+        return sorted(matching, key=os.fsencode)
 
     def _read(self, file: Path, label: str, guarded: Paths | None) -> Document | None:
         try:
             if file.is_dir():
                 return None
-            with _plain(file) if guarded is None else _checked(guarded, file) as stream:
-                data = stream.read(LARGEST + 1)
-            if len(data) > LARGEST:
-                raise Unreadable(f"{label} was left out: it has more than {LARGEST} bytes.")
-            text = decoded(data)
+            with _open_plain(file) if guarded is None else _open_guarded(guarded, file) as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                raise UnreadableFile(
+                    f"{label} was left out: it has more than {MAX_FILE_BYTES} bytes."
+                )
+            text = decode_text(data)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except NotText:
-            raise Unreadable(f"{label} was left out: it is binary, not text.") from None
+            raise UnreadableFile(f"{label} was left out: it is binary, not text.") from None
         except (Refused, OSError, ValueError) as error:
-            raise Unreadable(f"{label} was left out: {_why(error)}") from error
+            raise UnreadableFile(f"{label} was left out: {_reason(error)}") from error
         if not text:
             return None
         self.opened.append(file)
-        return Document.of(label, text, self._most)
+        return Document.of(label, text, self._max_chars)
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return a file's name on one line, with unprintable characters replaced."""
     text = os.fsencode(name).decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
-def _checked(paths: Paths, file: Path) -> BinaryIO:
+def _open_guarded(paths: Paths, file: Path) -> BinaryIO:
     return paths.open_read(paths.resolve(str(file)))
 
 
-def _plain(file: Path) -> BinaryIO:
-    handle = os.open(file, _PLAIN)
+def _open_plain(file: Path) -> BinaryIO:
+    handle = os.open(file, _OPEN_FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError("it is a link, a device, a socket or a pipe")
@@ -122,7 +123,7 @@ def _plain(file: Path) -> BinaryIO:
         raise
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     return f"{error}"

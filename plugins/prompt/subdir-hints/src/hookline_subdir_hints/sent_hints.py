@@ -7,29 +7,31 @@ import asyncio
 from hookline_hookspecs import Context, ToolResultBlock
 
 
-class Shown:
-    """The hints of one session that are in its context.
+class SentHints:
+    """The hints in the context of one session.
 
-    The history itself is checked for what was sent: that survives a restart of the process and
-    respects ``/undo`` and compaction. Only the hints of this turn's results are kept here, because
-    results of parallel calls are not in the history yet.
+    Hints of earlier turns are searched in the history itself, which survives restarts and reflects
+    ``/undo`` and compaction. Only the hints of this turn's results are stored here, because results
+    of parallel calls are not in the history yet.
     """
 
     def __init__(self) -> None:
         self._new: set[str] = set()
         self.lock = asyncio.Lock()
-        """Held while a result is processed, so that two parallel ones do not add the same hint."""
+        """Held while a result is processed, so that parallel results do not add the same hint
+        twice."""
 
-    def knows(self, ctx: Context, key: str) -> bool:
+    def contains(self, ctx: Context, key: str) -> bool:
         """Return whether a note that begins with ``key`` is in the context of the session."""
         return key in self._new or _in_history(ctx, key)
 
-    def note(self, key: str) -> None:
+    def add(self, key: str) -> None:
         """Record that the note that begins with ``key`` was added to a result of this turn."""
         self._new.add(key)
 
-    def forget(self) -> None:
-        """Forget this turn's hints, which may be gone; from now on only the history counts."""
+    def clear(self) -> None:
+        """Drop this turn's hints after a compaction, which may have removed them from the
+        context."""
         self._new.clear()
 
 
