@@ -91,7 +91,7 @@ def test_changed_row_fails_the_story(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CHANGES, "utf-8")
     done = told(tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
-    assert "the database is not what it was before the question" in done.stdout
+    assert "the question changed the database" in done.stdout
 
 
 @needs_databases

@@ -185,7 +185,7 @@ def test_piped_output_is_plain(shared_run: DemoRun) -> None:
 def test_unknown_story_error_lists_the_stories(newcomer: Newcomer) -> None:
     shown = newcomer.demo("unheard-of")
     assert shown.code == 2
-    assert "no story 'unheard-of'" in shown.errors
+    assert "unknown story 'unheard-of'" in shown.errors
     assert "fix" in shown.errors
     assert shown.kept == []
 
@@ -334,7 +334,7 @@ def test_command_that_runs_twice_fails_the_story(newcomer: Newcomer) -> None:
         "did not come true",
         "deploy.log should have 1 line; it has 2",
         "no call should have run again; these did: bash",
-        "the model was not told that bash was interrupted",
+        "the model did not learn that bash was interrupted",
         "The folder was kept: ",
     )
     assert "Checked afterwards" not in shown.text
@@ -530,7 +530,7 @@ def test_learning_story_needs_fewer_steps_the_next_time(newcomer: Newcomer) -> N
 def test_disabled_review_fails_the_learning_story(newcomer: Newcomer) -> None:
     shown = newcomer.demo("learning", HOOKLINE_PLUGINS__REVIEW="false")
     assert shown.code == 1
-    assert "no fact was remembered" in shown.text
+    assert "no fact was stored" in shown.text
     assert len(shown.kept) == 1
 
 
@@ -554,4 +554,4 @@ def test_team_story_needs_fewer_steps_for_another_person(newcomer: Newcomer) -> 
 def test_recorded_story_refuses_model_option(newcomer: Newcomer) -> None:
     shown = newcomer.demo("fix", "--model", "openai/gpt-5")
     assert shown.code == 2
-    assert "fix has recorded words" in shown.errors
+    assert "fix uses recorded answers" in shown.errors

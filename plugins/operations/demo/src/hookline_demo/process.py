@@ -20,7 +20,7 @@ Line = dict[str, Any]
 RUN_TIMEOUT = 60.0
 """Seconds a run may take before it is stopped; it needs about three."""
 SHUTDOWN_TIMEOUT = 5.0
-"""Seconds a stopped run has for leaving its session in order."""
+"""Seconds that a stopped run has to shut down."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def run(
     ``variables`` are set for this run on top of the stage's environment; ``stdin`` is a file
     descriptor that it reads.
 
-    It has a session of its own, so that Ctrl-C reaches it once, from here, and it can end its own
-    processes; however this function is left, the run has ended.
+    It runs in its own process session, so that Ctrl-C reaches it only once, from here, and it can
+    end its own processes. The run has always ended when this function returns or raises.
     """
     timed_out = False
     options = {"stdin": stdin, "stdout": subprocess.PIPE, "start_new_session": True}
@@ -80,7 +80,7 @@ def run(
 def started(
     stage: Stage, arguments: Sequence[str], variables: Mapping[str, str], **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in the project that has ended when the block is left, by Ctrl-C or an error too.
+    """Run a process in the project; it has always ended at the end of the block.
 
     ``variables`` are set on top of the stage's environment; ``options`` are those of ``Popen``.
     """
@@ -99,7 +99,7 @@ def started(
 
 
 def parsed(raw: bytes) -> Line | None:
-    """One line of output as an object; None for anything else."""
+    """Parse one line of output as a JSON object; None if it is not one."""
     try:
         line = json.loads(raw)
     except ValueError:
@@ -108,14 +108,15 @@ def parsed(raw: bytes) -> Line | None:
 
 
 def ask(stage: Stage, *arguments: str) -> Any:
-    """What ``hookline ARGUMENTS`` prints as JSON, or None if it fails."""
+    """Return what ``hookline ARGUMENTS`` prints as JSON, or None if it fails."""
     with suppress(ValueError):
         return json.loads(_printed(stage, arguments))
     return None
 
 
 def ask_lines(stage: Stage, *arguments: str) -> list[Line]:
-    """The JSON objects that ``hookline ARGUMENTS`` prints, one a line; other lines are left out."""
+    """Return the JSON objects that ``hookline ARGUMENTS`` prints, one per line; other lines are
+    skipped."""
     found = (parsed(raw) for raw in _printed(stage, arguments).splitlines())
     return [line for line in found if line is not None]
 
@@ -127,7 +128,7 @@ def _printed(stage: Stage, arguments: Sequence[str]) -> bytes:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt what still runs, wait, kill. A second Ctrl-C while waiting kills at once."""
+    """Interrupt the process, wait, then kill it. A second Ctrl-C while waiting kills it at once."""
     if process.poll() is not None:
         return
     with suppress(ProcessLookupError, OSError):

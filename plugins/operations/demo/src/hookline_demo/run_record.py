@@ -1,4 +1,4 @@
-"""What happened in a run, kept from its JSON lines."""
+"""The events of a run, collected from its JSON lines."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from .process import Line
 
 DENIED = "Denied: "
-"""How the text of a refused call starts."""
+"""The start of a refused call's result."""
 NO_TOOL = "Error: unknown tool "
 TOOL_GONE = " is no longer available"
 
 
 @dataclass
 class RunRecord:
-    """The lines of one run, by what they tell. Give it every line; it takes what it knows."""
+    """The lines of one run by type; unknown ones are ignored."""
 
     calls: list[Line] = field(default_factory=list)
     results: list[Line] = field(default_factory=list)
@@ -27,7 +27,7 @@ class RunRecord:
     _answering: bool = False
 
     def add(self, line: Line) -> None:
-        """Keep what a line tells. A response is a row of words and calls without a result."""
+        """Record a line. Words and calls without a result between them count as one response."""
         kind = line.get("type")
         if kind == "start":
             self.turns += 1
@@ -60,7 +60,7 @@ class RunRecord:
 
     @property
     def missing_tools(self) -> list[str]:
-        """Names of tools that the model called and that are not there."""
+        """Names of tools that the model called and that do not exist."""
         return [
             str(line.get("name"))
             for line in self.results
@@ -69,7 +69,7 @@ class RunRecord:
         ]
 
     def usage(self, name: str) -> int:
-        """Tokens of this kind (``input``, ``cache_read``, ``output``, …); 0 if it is not told."""
+        """Tokens of this kind (``input``, ``cache_read``, ``output``, …); 0 if unknown."""
         usage = self.result.get("usage")
         value = usage.get(name) if isinstance(usage, dict) else None
         return value if isinstance(value, int) else 0

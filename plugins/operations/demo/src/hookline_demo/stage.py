@@ -1,4 +1,4 @@
-"""The temporary folder of a story: a home, a copy of the sample project, the recorded words."""
+"""The temporary folder of a story: a home, a copy of the sample project, and the recorded words."""
 
 from __future__ import annotations
 
@@ -82,12 +82,11 @@ class Stage:
         return self.folder / "stderr.txt"
 
     def environment(self) -> dict[str, str]:
-        """The environment of what runs on the stage: no key, unless for a real model, and no
-        setting of the reader's home.
-
-        Of ``HOOKLINE_…`` only what switches plugins and strictness passes, because a workspace or
-        a database named there is not the demo's. The interpreter's folder comes first on PATH, so
-        that ``python3`` is there without an activated environment.
+        """The environment of the story's processes: without API keys, except for a real model, and
+        without the settings of the reader's home. Of ``HOOKLINE_…`` only the variables for plugins
+        and strictness are passed on, because others may name the reader's workspace or database.
+        The interpreter's folder comes first on PATH, so that ``python3`` is there without an
+        activated environment.
         """
         kept = {
             name: value
@@ -101,7 +100,8 @@ class Stage:
             "PATH": path,
             "NO_COLOR": "1",
             "PYTHONUTF8": "1",
-            # A module changed within a second of being compiled would be taken from its old .pyc.
+            # A module that changes within a second of being compiled would be loaded from its old
+            # .pyc.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 

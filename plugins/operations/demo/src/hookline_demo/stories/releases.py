@@ -1,4 +1,4 @@
-"""Releases of apps, each shipped in a session of its own, and what they took."""
+"""Releases of apps, each shipped in its own session, and the calls that they took."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReleaseResult:
 
 
 def next_release(project: Path, app: str, version: str, needs: tuple[str, ...]) -> None:
-    """What is next, and a clean table: nothing is built, no page is down."""
+    """Set up the next release, with nothing built and no page in maintenance."""
     listed = ", ".join(f'"{need}"' for need in needs)
     text = f'app = "{app}"\nversion = "{version}"\nneeds = [{listed}]\n'
     (project / "release.toml").write_text(text, "utf-8")
@@ -35,7 +35,7 @@ def next_release(project: Path, app: str, version: str, needs: tuple[str, ...]) 
 def session(
     stage: Stage, screen: Screen, name: str, prompt: str, variables: Mapping[str, str]
 ) -> ReleaseResult:
-    """Run one turn in a session of its own, its reviews included."""
+    """Run one turn in a new session, including its reviews."""
     record = RunRecord()
 
     def each(line: Line) -> None:
@@ -54,9 +54,11 @@ def session(
 
 def _show_call(screen: Screen, record: RunRecord, result: Line) -> None:
     call = next(line for line in record.calls if line.get("id") == result.get("id"))
-    given = call.get("arguments")
+    arguments = call.get("arguments")
     words = (
-        [str(value).split("\n")[0] for value in given.values()] if isinstance(given, dict) else []
+        [str(value).split("\n")[0] for value in arguments.values()]
+        if isinstance(arguments, dict)
+        else []
     )
     shown = " ".join([str(call.get("name")), *words])[:90]
     failed = _failed(result)
@@ -69,7 +71,7 @@ def _first_line(result: Line) -> str:
 
 
 def _failed(result: Line) -> bool:
-    """Whether a call failed; a command has when its exit code is not 0."""
+    """Whether a call failed; a command fails if its exit code is not 0."""
     last = str(result.get("text", "")).strip().rpartition("\n")[2]
     exit_code = last.removeprefix("[exit code ") if last.startswith("[exit code ") else "0]"
     return not result.get("ok", True) or exit_code != "0]"
@@ -80,22 +82,22 @@ def _went_wrong(stage: Stage, session: str, record: RunRecord, ended: RunResult)
     if ended.timed_out:
         found.append(f"{session} took too long and was stopped")
     elif not record.reply:
-        found.append(f"{session} has no reply: {' '.join(record.errors) or 'no reason was told'}")
+        found.append(f"{session} has no reply: {' '.join(record.errors) or 'no reason arguments'}")
     elif ended.code != 0:
         found.append(f"{session} ended with exit code {ended.code}")
     return found
 
 
 def table(
-    screen: Screen, heading: str, told: Sequence[ReleaseResult], columns: Sequence[str] = ()
+    screen: Screen, heading: str, results: Sequence[ReleaseResult], columns: Sequence[str] = ()
 ) -> None:
-    """Show a row of sessions; without ``columns`` they are numbered."""
-    names = columns or [f"session {n}" for n in range(1, len(told) + 1)]
+    """Show a table of sessions, numbered if there are no ``columns``."""
+    names = columns or [f"session {n}" for n in range(1, len(results) + 1)]
     screen.say(heading, "bold")
     screen.say(f"  {'':<12}" + "".join(f"{name:>11}" for name in names))
     for name, values in (
-        ("tool calls", [one.calls for one in told]),
-        ("errors", [one.errors for one in told]),
+        ("tool calls", [result.calls for result in results]),
+        ("errors", [result.errors for result in results]),
     ):
         screen.say(f"  {name:<12}" + "".join(f"{value:>11}" for value in values))
     screen.say()

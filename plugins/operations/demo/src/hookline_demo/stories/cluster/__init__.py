@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from ...screen import Screen
 from ...stage import Stage
 from ...turn import RECORDED_NOTICE, tell_failure
-from .machines import Machine, MachineNotReady, asked, database, machine, running, until
+from .machines import (
+    Machine,
+    MachineNotReady,
+    create_machine,
+    query,
+    running,
+    start_database,
+    wait_until,
+)
 from .platform import Platform, serving
 
 LOG = "deploy.log"
@@ -18,12 +26,12 @@ HELLO = "Who is there?"
 DEPLOY = "Deploy version 2."
 NEXT = "Is it out?"
 ANSWER_SECONDS = 40.0
-"""That an answer may take, the time included in which others find out who is gone."""
+"""Longest wait for an answer, including the time until a dead process is noticed."""
 
 
 @dataclass
 class ClusterScene:
-    """What is on the stage: machines by name, the platform, the database."""
+    """The platform, the database, and the machines of the story."""
 
     stage: Stage
     screen: Screen
@@ -34,7 +42,7 @@ class ClusterScene:
     asked: list[str] = field(default_factory=list)
 
     def ask(self, gateway: Machine, text: str) -> str:
-        """Send a message to a gateway, as the person's platform does; its id."""
+        """Send a message to a gateway as the person's platform does; return its id."""
         self.screen.write("\nyou    ", "bold")
         self.screen.write(text)
         self.screen.say(f"   → {gateway.name}", "dim")
@@ -53,17 +61,17 @@ class ClusterScene:
         return text
 
     def owner(self, key: str, of: Sequence[Machine]) -> Machine | None:
-        """Whose a key is among the machines, as the database says."""
-        found = asked(
+        """Return the machine that owns a key, according to the database."""
+        rows = query(
             self.store,
             f"SELECT n.pid FROM owners o JOIN nodes n ON n.id = o.node WHERE o.key LIKE '{key}'",  # noqa: S608
         )
-        pids = {int(line) for line in found}
-        return next((one for one in of if one.pid in pids), None)
+        pids = {int(line) for line in rows}
+        return next((machine for machine in of if machine.pid in pids), None)
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play it, check what came of it, show it. True if all of it really happened."""
+    """Run the story, check and show the results; return True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
     screen.say("The database, the processes, the kills and the chat's messages are real, too.")
     screen.say()
@@ -72,7 +80,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
         with ExitStack() as stack:
             scene = _set_up(stage, screen, stack)
             killed = _play(scene)
-            failed = _untrue(scene)
+            failed = _failed_checks(scene)
     except (MachineNotReady, OSError) as error:
         tell_failure([str(error)], screen)
         return False
@@ -86,61 +94,63 @@ def tell(stage: Stage, screen: Screen) -> bool:
 def _set_up(stage: Stage, screen: Screen, stack: ExitStack) -> ClusterScene:
     platform = stack.enter_context(serving())
     begin = time.monotonic()
-    store = stack.enter_context(database(stage))
+    store = stack.enter_context(start_database(stage))
     screen.say(f"        PostgreSQL is up after {time.monotonic() - begin:.1f} s", "dim")
     begin = time.monotonic()
     groups: list[list[Machine]] = []
     for kind, arguments in (("gateway", ("gateway", "--no-turns")), ("worker", ("worker",))):
         names = (f"{kind}-1", f"{kind}-2")
-        groups.append([machine(stage, name, arguments, store, platform) for name in names])
-    everyone = [one for group in groups for one in group]
-    for one in everyone:
-        screen.say(f"run     HOOKLINE_HOME={one.home.name} hookline {' '.join(one.arguments)}")
-        stack.enter_context(running(stage, one))
-    for one in everyone:
-        until(f"the start of {one.name}", one.is_ready)
+        groups.append([create_machine(stage, name, arguments, store, platform) for name in names])
+    everyone = [machine for group in groups for machine in group]
+    for machine in everyone:
+        screen.say(
+            f"run     HOOKLINE_HOME={machine.home.name} hookline {' '.join(machine.arguments)}"
+        )
+        stack.enter_context(running(stage, machine))
+    for machine in everyone:
+        wait_until(f"the start of {machine.name}", machine.is_ready)
     screen.say(f"        all four are ready after {time.monotonic() - begin:.1f} s", "dim")
     gateways, workers = groups
     return ClusterScene(stage, screen, platform, store, gateways, workers)
 
 
 def _play(scene: ClusterScene) -> tuple[Machine, Machine]:
-    """The conversation; the worker and the gateway that were killed in it."""
+    """Run the conversation; return the worker and the gateway that were killed."""
     screen, project = scene.screen, scene.stage.project
     id_, begin = scene.ask(scene.gateways[0], HELLO), time.monotonic()
     scene.answered(id_, begin, "after the question")
 
     id_ = scene.ask(scene.gateways[1], DEPLOY)
-    until("the command", (project / LOG).exists)
-    worker: Machine = until("a turn's owner", lambda: scene.owner("lane:%", scene.workers))
+    wait_until("the command", (project / LOG).exists)
+    worker: Machine = wait_until("a turn's owner", lambda: scene.owner("lane:%", scene.workers))
     screen.say(f"       {worker.name} runs the command, which takes 3 s …", "dim")
     worker.kill()
     begin = time.monotonic()
     screen.say(f"kill   -9 {worker.pid} ({worker.name}), in the middle of the command", "bad")
     scene.answered(id_, begin, "after the kill, from the other worker")
 
-    gateway: Machine = until(
+    gateway: Machine = wait_until(
         "the channel's owner", lambda: scene.owner("channel:webhook", scene.gateways)
     )
     gateway.kill()
     begin = time.monotonic()
     screen.say()
     screen.say(f"kill   -9 {gateway.pid} ({gateway.name}), which sends the replies", "bad")
-    [other] = [one for one in scene.gateways if one is not gateway]
+    [other] = [machine for machine in scene.gateways if machine is not gateway]
     id_ = scene.ask(other, NEXT)
     scene.answered(id_, begin, "after the kill, from the other gateway")
     return worker, gateway
 
 
-def _untrue(scene: ClusterScene) -> list[str]:
-    """A sentence for each part of the story that did not come true."""
+def _failed_checks(scene: ClusterScene) -> list[str]:
+    """Return a sentence for each check that failed."""
     found = []
     lines = (scene.stage.project / LOG).read_text("utf-8").splitlines()
     if len(lines) != 1:
         found.append(f"{LOG} should have 1 line; it has {len(lines)}")
     replied = [reply["in_reply_to"] for reply in scene.platform.replies]
     if replied != scene.asked:
-        found.append(f"{len(scene.asked)} messages should have had a reply each, in their order")
+        found.append(f"{len(scene.asked)} messages should each have one reply, in order")
     return found
 
 
@@ -148,7 +158,7 @@ def _show(scene: ClusterScene, killed: tuple[Machine, Machine]) -> None:
     screen = scene.screen
     screen.say()
     screen.say("Checked afterwards:", "bold")
-    screen.say(f"  killed        {killed[0].name} and {killed[1].name}; nobody started them again")
+    screen.say(f"  killed        {killed[0].name} and {killed[1].name}; neither was restarted")
     screen.say(f"  {LOG}    1 line: the command has not run twice", "good")
     screen.say(f"  replies       {len(scene.asked)} messages, one reply each, in order", "good")
     screen.say()

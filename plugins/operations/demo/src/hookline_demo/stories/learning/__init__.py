@@ -1,4 +1,4 @@
-"""The story ``learning``: three releases, and what was learnt from the first ones; then without."""
+"""The story ``learning``: three releases with learning, then the same without."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ RELEASES = (
     ("blog", "2.0", ("maintenance", "schema")),
     ("wiki", "0.9", ("bundle", "schema")),
 )
-"""App, version and what must be ready before it can be shipped, of each session."""
+"""App, version and requirements of each session's release."""
 PREFERENCE = " I like reports as one line: the address first, then the version."
-"""Said in the first session, and never again."""
+"""Said only in the first session."""
 EXPECTED_WITH, EXPECTED_WITHOUT = ((12, 2), (9, 1), (6, 0)), ((12, 2), (12, 2), (12, 2))
-"""Tool calls and errors of the three sessions, as the recorded words make them."""
+"""Tool calls and errors of the three sessions with the recorded words."""
 SKILL, PITFALL = "ship-a-release", "migrate.py"
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play both rows of sessions, check and show what they came to. True if it all happened."""
+    """Run both series of sessions, check and show the results; return True if the checks pass."""
     screen.say(
         RECORDED_NOTICE if stage.model is None else REAL_MODEL_NOTICE.format(model=stage.model),
         "bold",
     )
     screen.say()
-    learnt = _three(stage, screen, {})
+    with_learning = _run_releases(stage, screen, {})
     screen.say("The same three releases without memory, user-model and skills:", "bold")
-    bare = Stage.set_up("learning", stage.model)
+    bare_stage = Stage.set_up("learning", stage.model)
     try:
-        not_learnt = _three(bare, screen, OFF)
+        without = _run_releases(bare_stage, screen, OFF)
     finally:
-        bare.remove()
-    table(screen, "with memory, user-model and skills", learnt)
-    table(screen, "without them", not_learnt)
-    wrong = [sentence for told in (*learnt, *not_learnt) for sentence in told.wrong]
+        bare_stage.remove()
+    table(screen, "with memory, user-model and skills", with_learning)
+    table(screen, "without them", without)
+    wrong = [sentence for result in (*with_learning, *without) for sentence in result.wrong]
     if stage.model is None:
-        wrong += _untrue(stage, learnt, not_learnt)
+        wrong += _failed_checks(stage, with_learning, without)
     if wrong:
         tell_failure(wrong, screen)
     return not wrong
@@ -53,8 +53,10 @@ def tell(stage: Stage, screen: Screen) -> bool:
 REAL_MODEL_NOTICE = "The model is {model}; tools, hooks, memory and storage are real as well."
 
 
-def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[ReleaseResult]:
-    told = []
+def _run_releases(
+    stage: Stage, screen: Screen, variables: Mapping[str, str]
+) -> list[ReleaseResult]:
+    results = []
     for number, (app, version, needs) in enumerate(RELEASES, 1):
         next_release(stage.project, app, version, needs)
         prompt = f"Ship the {app}, version {version}, to staging."
@@ -62,20 +64,20 @@ def _three(stage: Stage, screen: Screen, variables: Mapping[str, str]) -> list[R
             prompt += PREFERENCE
         screen.say(f"session {number}", "bold")
         screen.say(f"  you    {prompt}")
-        told.append(session(stage, screen, f"release-{number}", prompt, variables))
+        results.append(session(stage, screen, f"release-{number}", prompt, variables))
         if not variables:
             _show_learnt(stage, screen, number)
         screen.say()
-    return told
+    return results
 
 
 def _show_learnt(stage: Stage, screen: Screen, number: int) -> None:
-    """What is on disk now that was not there before; the review wrote it after the reply."""
+    """Show what the review wrote after the reply."""
     if number == 1:
         screen.say("  learnt in the background, after the reply:")
         for fact in _facts(stage):
             screen.say(f"    fact   {fact}")
-        screen.say(f"    user   {' '.join(_portrait(stage).split())}")
+        screen.say(f"    user   {' '.join(_profile(stage).split())}")
         screen.say(f"    skill  {SKILL}" if _skill(stage) else "    no skill")
     elif number == 2 and PITFALL in _skill(stage):
         screen.say(f"  the skill {SKILL} now knows about {PITFALL}")
@@ -87,7 +89,7 @@ def _facts(stage: Stage) -> list[str]:
     return [str(row["text"]) for row in rows if row.get("kind") == "fact"]
 
 
-def _portrait(stage: Stage) -> str:
+def _profile(stage: Stage) -> str:
     return _text(stage.home / "chats" / "terminal" / "default" / "USER.md")
 
 
@@ -99,22 +101,24 @@ def _text(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def _untrue(
-    stage: Stage, learnt: list[ReleaseResult], not_learnt: list[ReleaseResult]
+def _failed_checks(
+    stage: Stage, with_learning: list[ReleaseResult], without: list[ReleaseResult]
 ) -> list[str]:
-    """A sentence for each part of the story that did not come true."""
+    """Return a sentence for each check that failed."""
     found = []
-    for name, told, wanted in (
-        ("with", learnt, EXPECTED_WITH),
-        ("without", not_learnt, EXPECTED_WITHOUT),
+    for name, results, expected in (
+        ("with", with_learning, EXPECTED_WITH),
+        ("without", without, EXPECTED_WITHOUT),
     ):
-        counted = tuple((one.calls, one.errors) for one in told)
-        if counted != wanted:
-            found.append(f"{name} the plugins: calls and errors should be {wanted}, not {counted}")
+        counted = tuple((result.calls, result.errors) for result in results)
+        if counted != expected:
+            found.append(
+                f"{name} the plugins: calls and errors should be {expected}, not {counted}"
+            )
     if not _facts(stage):
-        found.append("no fact was remembered")
-    if not _portrait(stage):
-        found.append("nothing is known of the user")
+        found.append("no fact was stored")
+    if not _profile(stage):
+        found.append("the profile of the user is empty")
     if PITFALL not in _skill(stage):
         found.append(f"the skill {SKILL} does not know about {PITFALL}")
     return found

@@ -1,4 +1,4 @@
-"""The story ``team``: what Ann's agent has learnt, Ben approves, and Ben's agent knows."""
+"""The story ``team``: Ann's agent learns a skill, Ben approves it, and Ben's agent uses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANN = (
     ("wiki", "0.9", ("bundle", "schema")),
 )
 BEN = ("desk", "3.1", ("bundle", "schema"))
-"""App, version and what must be ready before it can be shipped, of each session."""
+"""App, version and requirements of each session's release."""
 SKILL = "ship-a-release"
 EXPECTED_COUNTS = ((12, 2), (9, 1), (6, 0), (6, 0), (12, 2))
 """Tool calls and errors: Ann's three sessions, Ben's first, and one without a team."""
@@ -26,7 +26,7 @@ COLUMNS = ("Ann, 1st", "Ann, 2nd", "Ann, 3rd", "Ben, 1st", "no team")
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Play Ann's sessions, the review, and Ben's first one. True if it all happened."""
+    """Run Ann's sessions, the review, and Ben's first session; return True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
     if shutil.which("git") is None:
         screen.say("The team's skills are in a git repository, and git is not installed.", "bad")
@@ -34,18 +34,18 @@ def tell(stage: Stage, screen: Screen) -> bool:
     screen.say()
     ben, alone = Stage.set_up("team"), Stage.set_up("team")
     try:
-        _found(stage, ben)
-        told = [_ship(stage, screen, "Ann", number, *ANN[number]) for number in range(3)]
+        _create_team(stage, ben)
+        results = [_ship(stage, screen, "Ann", number, *ANN[number]) for number in range(3)]
         approved = _share(stage, ben, screen)
-        told.append(_ship(ben, screen, "Ben", 0, *BEN))
+        results.append(_ship(ben, screen, "Ben", 0, *BEN))
         screen.say("The same without a team, by an agent that has learnt nothing:", "bold")
-        told.append(_ship(alone, screen, "somebody", 0, *BEN))
+        results.append(_ship(alone, screen, "new agent", 0, *BEN))
     finally:
         ben.remove()
         alone.remove()
-    table(screen, "what each session took", told, COLUMNS)
-    wrong = [sentence for one in told for sentence in one.wrong] + approved
-    counted = tuple((one.calls, one.errors) for one in told)
+    table(screen, "what each session took", results, COLUMNS)
+    wrong = [sentence for result in results for sentence in result.wrong] + approved
+    counted = tuple((result.calls, result.errors) for result in results)
     if counted != EXPECTED_COUNTS:
         wrong.append(f"calls and errors should be {EXPECTED_COUNTS}, not {counted}")
     if wrong:
@@ -53,8 +53,8 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return not wrong
 
 
-def _found(ann: Stage, ben: Stage) -> None:
-    """Make the team's repository, and have both homes trust Ben, who reviews."""
+def _create_team(ann: Stage, ben: Stage) -> None:
+    """Create the team's repository; make both homes trust Ben, the reviewer."""
     store = ann.folder / "team.git"
     subprocess.run(["git", "init", "--quiet", "--bare", str(store)], check=True)
     for stage, name in ((ann, "Ann"), (ben, "Ben")):
@@ -78,15 +78,16 @@ def _ship(
     prompt = f"Ship the {app}, version {version}, to staging."
     screen.say(f"{who}, session {number + 1}", "bold")
     screen.say(f"  you    {prompt}")
-    told = session(stage, screen, f"release-{number + 1}", prompt, {})
+    result = session(stage, screen, f"release-{number + 1}", prompt, {})
     screen.say()
-    return told
+    return result
 
 
 def _share(ann: Stage, ben: Stage, screen: Screen) -> list[str]:
-    """Propose the skill from Ann's home and approve it in Ben's; what went wrong."""
+    """Propose the skill in Ann's home and approve it in Ben's; return a sentence for each
+    problem."""
     wrong = []
-    for who, stage, words, wanted in (
+    for who, stage, words, expected in (
         ("Ann", ann, ("propose", SKILL), "Proposed"),
         ("Ben", ben, ("review", "--approve", SKILL), "signed by Ben"),
         ("Ann", ann, ("log", SKILL), "reviewer Ben"),
@@ -94,10 +95,10 @@ def _share(ann: Stage, ben: Stage, screen: Screen) -> list[str]:
         screen.say(f"{who}  $ hookline skills {' '.join(words)}", "bold")
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with started(stage, command("skills", *words), {}, **pipes) as process:
-            said = process.communicate(timeout=RUN_TIMEOUT)[0].decode("utf-8", "replace").strip()
-        for line in said.splitlines():
+            output = process.communicate(timeout=RUN_TIMEOUT)[0].decode("utf-8", "replace").strip()
+        for line in output.splitlines():
             screen.say(f"  {line}".rstrip(), "good" if line.startswith("+") else "dim")
         screen.say()
-        if wanted not in said:
-            wrong.append(f"`hookline skills {words[0]}` did not say {wanted!r}")
+        if expected not in output:
+            wrong.append(f"`hookline skills {words[0]}` did not print {expected!r}")
     return wrong

@@ -1,4 +1,4 @@
-"""The story ``web``: the page in a browser, with conversations in it, until Ctrl+C."""
+"""The story ``web``: the web page with sample conversations, until Ctrl+C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RISK = "Install the linter."
 
 
 def tell(stage: Stage, screen: Screen) -> bool:
-    """Serve the page until it is interrupted. True if it could be served at all."""
+    """Serve the page until it is interrupted; return False if that failed."""
     screen.say(RECORDED_NOTICE, "bold")
     screen.say()
     screen.say(f"folder  {stage.project}  (a copy; your own files and sessions are not touched)")
@@ -44,10 +44,10 @@ def tell(stage: Stage, screen: Screen) -> bool:
 
 
 def _configure(stage: Stage) -> None:
-    """Write the config of a home whose page is beside the one that the reader may have."""
+    """Write a config whose page does not conflict with the reader's own."""
     words = f"scripted/{stage.words}"
     plugins = {
-        # Any free port: another gateway may have the usual one.
+        # Any free port: another gateway may use the usual one.
         "web-server": {"listen": "127.0.0.1:0"},
         "web-ui": True,
         "gateway": {"drain": 1},
@@ -68,17 +68,17 @@ def _has_schedule() -> bool:
 
 
 def _open(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> None:
-    """Have the conversations, then show the link. Raises :class:`NoAnswer`."""
+    """Run the conversations, then show the link. Raises :class:`NoAnswer`."""
     assert process.stdout is not None
     first = parsed(process.stdout.readline())
     if first is None:
         process.wait()
         raise NoAnswer("the gateway did not start")
-    screen.say("        a few conversations are had in it first …", "dim")
+    screen.say("        adding a few sample conversations …", "dim")
     _converse(Visitor.by(first["url"]))
     link = ask(stage, "web", "--json")
     if not isinstance(link, dict):
-        raise NoAnswer("no link could be had")
+        raise NoAnswer("no link was created")
     screen.say()
     screen.say("Open this in a browser on this machine; it works once, within 10 minutes:")
     screen.say()
@@ -91,7 +91,7 @@ def _open(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> Non
 
 
 def _converse(visitor: Visitor) -> None:
-    """Have every conversation at once; the one that waits for a person comes last."""
+    """Run the conversations in parallel; the one that waits for a person comes last."""
     fix, keep = visitor.say(FIX), visitor.say(KEEP)
     single = [keep, visitor.say(JOB)] if _has_schedule() else [keep]
     visitor.answered(fix)
@@ -104,7 +104,7 @@ def _converse(visitor: Visitor) -> None:
 
 
 def _served(stage: Stage, screen: Screen, process: subprocess.Popen[bytes]) -> bool:
-    """Wait for the end, which is an interruption."""
+    """Wait until the page is interrupted."""
     try:
         code = process.wait()
     except KeyboardInterrupt:
@@ -121,7 +121,7 @@ def _last_words(stage: Stage) -> list[str]:
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """A signal that would end this process interrupts it instead, so that nothing stays behind."""
+    """Turn signals that would end this process into Ctrl-C, so that everything is cleaned up."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -136,7 +136,7 @@ def _ending() -> Iterator[None]:
 
 
 def _browse(url: str) -> bool:
-    """Open a browser with a window of its own; False where there is none."""
+    """Open a graphical browser; False if there is none."""
     if sys.platform.startswith("linux"):
         shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         if not shown or os.environ.get("SSH_CONNECTION"):
