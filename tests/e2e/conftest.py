@@ -16,14 +16,14 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
-def talking(machine: Machine) -> Machine:
+def hello_machine(machine: Machine) -> Machine:
     """A machine whose model answers ``hello`` to every message."""
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     return machine
 
 
 @pytest.fixture
-def whole() -> None:
+def all_plugins_load() -> None:
     """Fail, with the reason, if a plugin that the test needs cannot be loaded."""
     for name in ("files", "shell", "terminal", "demo"):
         entry_points(group="hookline.plugins")[name].load()

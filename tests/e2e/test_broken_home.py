@@ -83,15 +83,15 @@ def orderly(done: Finished, command: str) -> Finished:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "how"), [*QUICK, *SLOW])
 def test_commands_work_with_a_file_that_prevents_a_start(
-    talking: Machine, name: str, how: str
+    hello_machine: Machine, name: str, how: str
 ) -> None:
-    path = talking.home / name
-    talking.home.mkdir(mode=0o700)
+    path = hello_machine.home / name
+    hello_machine.home.mkdir(mode=0o700)
     STOPPING[name, how](path)
     was = state_of(path)
 
     def told(command: str) -> Finished:
-        done = orderly(talking.run(*command.split(), env={"EDITOR": "true"}), command)
+        done = orderly(hello_machine.run(*command.split(), env={"EDITOR": "true"}), command)
         assert state_of(path) == was, command
         return done
 
@@ -120,14 +120,14 @@ def test_commands_work_with_a_file_that_prevents_a_start(
     "how",
     ["a pipe", *(pytest.param(how, marks=pytest.mark.slow) for how in ("a folder", "binary"))],
 )
-def test_other_broken_files_prevent_nothing(talking: Machine, how: str) -> None:
-    paths = [talking.home / name for name in OTHERS] + [talking.workspace / "AGENTS.md"]
+def test_other_broken_files_prevent_nothing(hello_machine: Machine, how: str) -> None:
+    paths = [hello_machine.home / name for name in OTHERS] + [hello_machine.workspace / "AGENTS.md"]
     for path in paths:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         (NO_FILE | NO_TEXT)[how](path)
     was = [state_of(path) for path in paths]
-    done = orderly(talking.run("run", "hi"), "run hi")
+    done = orderly(hello_machine.run("run", "hi"), "run hi")
     assert (done.code, done.out) == (0, "hello\n"), done
     for command in ("doctor --offline", "plugins list", "skills list", "insights"):
-        orderly(talking.run(*command.split()), command)
+        orderly(hello_machine.run(*command.split()), command)
     assert [state_of(path) for path in paths] == was

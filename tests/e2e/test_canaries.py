@@ -203,7 +203,7 @@ def model(listener: Listener) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def armed(
+def secrets_home(
     machine: Machine, listener: Listener, model: OpenAIServer, database: tuple[str, str]
 ) -> Machine:
     """A home with all secrets in the vault and every plugin on that stores something."""
@@ -293,12 +293,12 @@ def start(machine: Machine, file: str, *words: str) -> subprocess.Popen[bytes]:
 
 
 def test_secrets_in_use_appear_nowhere_in_clear_text(
-    armed: Machine, listener: Listener, model: OpenAIServer
+    secrets_home: Machine, listener: Listener, model: OpenAIServer
 ) -> None:
-    process = start(armed, "began", "look")
+    process = start(secrets_home, "began", "look")
     running = [*processes(process.pid)]
     assert sum("server.py" in line for line, _ in running) == 2, running
-    look_at_home(armed.home)  # with the WAL as it is meanwhile
+    look_at_home(secrets_home.home)  # with the WAL as it is meanwhile
     ended = done(Machine.wait(process))
     texts = [one["text"] for one in ended.events if one["type"] == "tool_result"]
     assert len(texts) == 9, texts
@@ -313,11 +313,11 @@ def test_secrets_in_use_appear_nowhere_in_clear_text(
     held = [(line, seen(data)) for line, data in running if seen(data)]
     assert [names for _, names in held] == [["mcp"]], held
 
-    process = start(armed, "again", "go on")
+    process = start(secrets_home, "again", "go on")
     process.kill()
     process.communicate()
-    look_at_home(armed.home)
-    refused = armed.run("run", "hello", "--session", "s", "--no-input")
+    look_at_home(secrets_home.home)
+    refused = secrets_home.run("run", "hello", "--session", "s", "--no-input")
     assert refused.code == 1
     assert "I go on." in refused.err
     assert "[secret]" in refused.out + refused.err
@@ -329,8 +329,8 @@ def test_secrets_in_use_appear_nowhere_in_clear_text(
     told = b"".join(listener.bodies)
     assert b"I have found nothing." in told
     assert not seen(told)
-    show_all(armed.run, armed.home)
-    look_at_home(armed.home)
+    show_all(secrets_home.run, secrets_home.home)
+    look_at_home(secrets_home.home)
 
 
 def show_all(run: Callable[..., Finished], home: Path) -> None:

@@ -152,12 +152,12 @@ def test_config_check_reports_every_problem_once(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_config_check_fails_for_unknown_keys_but_run_works(talking: Machine) -> None:
-    talking.config("colour: red\nplugins: {skills: {colour: red}}\n")
-    done = talking.run("config", "check")
+def test_config_check_fails_for_unknown_keys_but_run_works(hello_machine: Machine) -> None:
+    hello_machine.config("colour: red\nplugins: {skills: {colour: red}}\n")
+    done = hello_machine.run("config", "check")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("unknown key") == 2
-    assert talking.run("run", "hello").code == 0
+    assert hello_machine.run("run", "hello").code == 0
 
 
 @pytest.mark.slow
@@ -199,25 +199,27 @@ def test_plugins_enable_refuses_drivers(machine: Machine, name: str, told: str) 
 
 
 @pytest.mark.slow
-def test_unknown_key_only_warns_with_a_suggestion(talking: Machine) -> None:
-    path = talking.config("trace: false\nsesion: {idle_hours: 1}\n")
-    done = talking.run("run", "hello")
+def test_unknown_key_only_warns_with_a_suggestion(hello_machine: Machine) -> None:
+    path = hello_machine.config("trace: false\nsesion: {idle_hours: 1}\n")
+    done = hello_machine.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n")
     assert f"{path}:2: sesion: unknown key; did you mean session?" in done.err
 
 
 @pytest.mark.slow
-def test_config_warning_is_printed_once(talking: Machine) -> None:
-    talking.config("sesion: {idle_hours: 1}\n")
-    assert talking.run("run", "hello").err.count("did you mean session?") == 1
+def test_config_warning_is_printed_once(hello_machine: Machine) -> None:
+    hello_machine.config("sesion: {idle_hours: 1}\n")
+    assert hello_machine.run("run", "hello").err.count("did you mean session?") == 1
 
 
 @pytest.mark.slow
-def test_invalid_setting_switches_its_plugin_off(talking: Machine) -> None:
-    path = talking.config("plugins:\n  files:\n    read_max_chars: lots\n")
-    done = talking.run("run", "hello")
+def test_invalid_setting_switches_its_plugin_off(hello_machine: Machine) -> None:
+    path = hello_machine.config("plugins:\n  files:\n    read_max_chars: lots\n")
+    done = hello_machine.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n"), done.err
-    (row,) = [r for r in talking.run("plugins", "list", "--json").json if r["name"] == "files"]
+    (row,) = [
+        r for r in hello_machine.run("plugins", "list", "--json").json if r["name"] == "files"
+    ]
     assert row["state"] == "failed"
     assert f"{path}:3: plugins.files.read_max_chars:" in row["reason"]
 

@@ -17,17 +17,17 @@ HEADER = "Bearer header-secret-4242"
 
 
 @pytest.mark.sqlite
-def test_home_is_private_to_its_owner(talking: Machine) -> None:
-    assert talking.run("run", "hello").code == 0
-    assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
+def test_home_is_private_to_its_owner(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "hello").code == 0
+    assert modes(hello_machine.home) == {"folder": {0o700}, "file": {0o600}}
 
 
 @pytest.mark.slow
-def test_new_files_in_an_existing_home_are_private(talking: Machine) -> None:
-    talking.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
-    assert talking.run("run", "hello").code == 0
-    assert (talking.home / "logs" / "hookline.log").read_text()
-    assert modes(talking.home) == {"folder": {0o700}, "file": {0o600}}
+def test_new_files_in_an_existing_home_are_private(hello_machine: Machine) -> None:
+    hello_machine.config("plugins: {files: {read_max_chars: lots}}\n").chmod(0o600)
+    assert hello_machine.run("run", "hello").code == 0
+    assert (hello_machine.home / "logs" / "hookline.log").read_text()
+    assert modes(hello_machine.home) == {"folder": {0o700}, "file": {0o600}}
 
 
 def modes(home: Path) -> dict[str, set[int]]:
@@ -84,34 +84,36 @@ def test_secrets_are_read_from_home_and_not_from_the_workspace(machine: Machine)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["file", "kernel"])
-def test_home_that_cannot_be_created_gives_an_error_sentence(talking: Machine, place: str) -> None:
-    (talking.workspace / "file").write_text("in the way")
-    home = talking.workspace / "file" / "home" if place == "file" else Path("/proc/nowhere")
-    talking.env["HOOKLINE_HOME"] = str(home)
+def test_home_that_cannot_be_created_gives_an_error_sentence(
+    hello_machine: Machine, place: str
+) -> None:
+    (hello_machine.workspace / "file").write_text("in the way")
+    home = hello_machine.workspace / "file" / "home" if place == "file" else Path("/proc/nowhere")
+    hello_machine.env["HOOKLINE_HOME"] = str(home)
     for command in (["run", "hello"], ["config", "set", "trace", "true"]):
-        done = talking.run(*command)
+        done = hello_machine.run(*command)
         assert done.code in (1, 2)
         assert str(home) in done.err
         assert is_sentence(done.err)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to the superuser")
-def test_home_without_write_permission_gives_an_error_sentence(talking: Machine) -> None:
-    talking.home.mkdir(mode=0o500)
-    done = talking.run("run", "hello")
+def test_home_without_write_permission_gives_an_error_sentence(hello_machine: Machine) -> None:
+    hello_machine.home.mkdir(mode=0o500)
+    done = hello_machine.run("run", "hello")
     assert done.code in (1, 2)
     assert is_sentence(done.err)
 
 
 @pytest.mark.slow
-def test_home_is_found_without_environment_variables(talking: Machine) -> None:
-    model = talking.env.pop("HOOKLINE_MODEL")
-    inherited = {k: v for k, v in talking.environment().items() if k == "PYTHONPATH"}
-    home = talking.home
+def test_home_is_found_without_environment_variables(hello_machine: Machine) -> None:
+    model = hello_machine.env.pop("HOOKLINE_MODEL")
+    inherited = {k: v for k, v in hello_machine.environment().items() if k == "PYTHONPATH"}
+    home = hello_machine.home
     bare = subprocess.run(
         [sys.executable, "-m", "hookline", "--home", str(home), "run", "hi", "--model", model],
         env=inherited,
-        cwd=talking.workspace,
+        cwd=hello_machine.workspace,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ def test_version_and_usage_error(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_help_lists_plugin_commands(machine: Machine, whole: None) -> None:
+def test_help_lists_plugin_commands(machine: Machine, all_plugins_load: None) -> None:
     helped = machine.run("--help")
     assert (helped.code, helped.err) == (0, "")
     words = helped.out.split()
@@ -37,7 +37,7 @@ def test_help_lists_plugin_commands(machine: Machine, whole: None) -> None:
 
 
 @pytest.mark.slow
-def test_plugins_list_and_info(machine: Machine, whole: None) -> None:
+def test_plugins_list_and_info(machine: Machine, all_plugins_load: None) -> None:
     machine.config("plugins:\n  shell: false\n  nosuch-thing: {}\n")
     listed = machine.run("plugins", "list", "--json")
     assert listed.code == 0
@@ -91,20 +91,22 @@ def test_prompt_command_token_counts_add_up(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_turn_is_traced_only_with_trace_on(talking: Machine) -> None:
-    assert talking.run("run", "hello", "--session", "s").code == 0
-    untold = talking.run("trace")
+def test_turn_is_traced_only_with_trace_on(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "hello", "--session", "s").code == 0
+    untold = hello_machine.run("trace")
     assert (untold.code, untold.out, "--trace" in untold.err) == (1, "", True)
-    assert talking.run("run", "hello", "--session", "s", "--trace", "--no-wait").code == 0
-    tree = talking.run("trace", "s", "--turn", "2", "--json").json
+    assert hello_machine.run("run", "hello", "--session", "s", "--trace", "--no-wait").code == 0
+    tree = hello_machine.run("trace", "s", "--turn", "2", "--json").json
     keys = {"type", "name", "plugin", "ms", "changed", "verdict", "reason", "children"}
     assert (set(tree), tree["type"], tree["verdict"]) == (keys, "turn", "done")
-    assert "model scripted/" in talking.run("trace").out
-    assert talking.run("trace", "s", "--turn", "1").code == 2
+    assert "model scripted/" in hello_machine.run("trace").out
+    assert hello_machine.run("trace", "s", "--turn", "1").code == 2
 
 
 @pytest.mark.slow
-def test_doctor_on_a_fresh_home_misses_only_a_model(machine: Machine, whole: None) -> None:
+def test_doctor_on_a_fresh_home_misses_only_a_model(
+    machine: Machine, all_plugins_load: None
+) -> None:
     done = machine.run("doctor", "--json")
     assert all(set(row) == {"name", "plugin", "ok", "detail", "fix"} for row in done.json)
     (bad,) = [row for row in done.json if not row["ok"]]

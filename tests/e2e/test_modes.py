@@ -11,7 +11,7 @@ from support.machine import Machine
 from support.sandboxes import skip_unless_git_can_write
 
 
-def told(machine: Machine, command: str, *options: str) -> str:
+def command_result(machine: Machine, command: str, *options: str) -> str:
     """The result of a command that the model gets."""
     call = {"name": "bash", "arguments": {"command": command}}
     model = machine.script({"tools": [call]}, {"text": "done"})
@@ -33,10 +33,10 @@ def repository(machine: Machine) -> Machine:
 
 @pytest.mark.slow
 def test_mode_is_kept_with_its_session(machine: Machine) -> None:
-    text = told(machine, "touch made", "--session", "s", "--mode", "plan")
+    text = command_result(machine, "touch made", "--session", "s", "--mode", "plan")
     assert text.startswith("Denied: plan mode: ")
-    assert told(machine, "touch made", "--session", "s").startswith("Denied: plan mode: ")
-    assert told(machine, "touch made", "--session", "s", "--mode", "ask").startswith(
+    assert command_result(machine, "touch made", "--session", "s").startswith("Denied: plan mode: ")
+    assert command_result(machine, "touch made", "--session", "s", "--mode", "ask").startswith(
         "Denied: it may change something, so it needs a yes (mode ask)"
     )
     assert not (machine.workspace / "made").exists()
@@ -48,13 +48,13 @@ def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository:
     skip_unless_git_can_write()
     machine = repository
     options = ("--no-input", "--session", "s")
-    assert told(machine, "git checkout -- .", *options).endswith("[exit code 0]")
+    assert command_result(machine, "git checkout -- .", *options).endswith("[exit code 0]")
     assert (machine.workspace / "a.txt").read_text() == "committed\n"
     listed = machine.run("run", "/rewind", "--session", "s").out
     newest = listed.splitlines()[1].split()[0]
     machine.run("run", f"/rewind {newest}", "--session", "s")
     assert (machine.workspace / "a.txt").read_text() == "work\n"
-    told_of = told(machine, "git reset --hard HEAD~1", *options)
+    told_of = command_result(machine, "git reset --hard HEAD~1", *options)
     assert told_of.startswith("Denied: ")
     assert "nobody is there" in told_of
 
@@ -64,7 +64,7 @@ def test_destructive_command_without_checkpoint_is_denied_when_nobody_is_there(
     repository: Machine,
 ) -> None:
     repository.config("plugins: {checkpoints: false}\n")
-    assert told(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
+    assert command_result(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
     assert (repository.workspace / "a.txt").read_text() == "work\n"
 
 
@@ -72,10 +72,12 @@ def test_destructive_command_without_checkpoint_is_denied_when_nobody_is_there(
 @pytest.mark.skipif(found().method is Method.NONE, reason="no sandbox works here")
 def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
     command = "echo $HOME; sudo -n true; rm -rf ./*"
-    text = told(machine, command, "--no-input", "--mode", "yolo")
+    text = command_result(machine, command, "--no-input", "--mode", "yolo")
     assert "[exit code" in text
     assert str(machine.home) not in text.splitlines()[0]
-    assert told(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith("Denied: ")
+    assert command_result(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith(
+        "Denied: "
+    )
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ LOOK = (
 
 
 @pytest.fixture
-def look(machine: Machine) -> list[str]:
+def inspection_commands(machine: Machine) -> list[str]:
     """Commands that look into a process; `{pid}` is left to fill in."""
     memory = machine.workspace / "memory.py"
     memory.write_text(MEMORY, "utf-8")
@@ -70,8 +70,13 @@ def look(machine: Machine) -> list[str]:
 
 
 @pytest.mark.slow
-def test_tool_sees_no_secret_of_the_process(machine: Machine, look: list[str]) -> None:
-    call = {"name": "bash", "arguments": {"command": "; ".join(look).replace("{pid}", "$PPID")}}
+def test_tool_sees_no_secret_of_the_process(
+    machine: Machine, inspection_commands: list[str]
+) -> None:
+    call = {
+        "name": "bash",
+        "arguments": {"command": "; ".join(inspection_commands).replace("{pid}", "$PPID")},
+    }
     model = machine.script({"tools": [call]}, {"text": "done"})
     done = machine.run("run", "go", "--model", model, "--yes", "--json")
     [text] = [event["text"] for event in done.events if event["type"] == "tool_result"]
@@ -80,7 +85,7 @@ def test_tool_sees_no_secret_of_the_process(machine: Machine, look: list[str]) -
 
 
 @pytest.fixture
-def running(machine: Machine, look: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def running(machine: Machine, inspection_commands: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A runtime in the middle of a turn."""
     call = {"name": "bash", "arguments": {"command": "touch began; sleep 30"}}
     model = machine.script({"tools": [call]})
@@ -98,9 +103,9 @@ def running(machine: Machine, look: list[str]) -> Iterator[subprocess.Popen[byte
 
 @pytest.mark.slow
 def test_other_process_of_the_account_sees_no_secret(
-    running: subprocess.Popen[bytes], look: list[str]
+    running: subprocess.Popen[bytes], inspection_commands: list[str]
 ) -> None:
-    for one in look:
+    for one in inspection_commands:
         command = one.format(pid=running.pid)
         done = subprocess.run(
             [*PLAIN, "sh", "-c", command], capture_output=True, errors="replace", check=False

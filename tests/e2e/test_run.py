@@ -24,16 +24,16 @@ def test_run_without_a_model_names_the_variables_and_the_demo(machine: Machine) 
 
 
 @pytest.mark.slow
-def test_gateway_without_a_channel_is_a_usage_error(talking: Machine) -> None:
-    done = talking.run("gateway")
+def test_gateway_without_a_channel_is_a_usage_error(hello_machine: Machine) -> None:
+    done = hello_machine.run("gateway")
     assert (done.code, done.out) == (2, "")
     assert "no channel is on" in done.err
     assert is_sentence(done.err)
 
 
 @pytest.mark.slow
-def test_empty_prompt_is_a_usage_error(talking: Machine) -> None:
-    done = talking.run("run", "-", stdin=" \n\t")
+def test_empty_prompt_is_a_usage_error(hello_machine: Machine) -> None:
+    done = hello_machine.run("run", "-", stdin=" \n\t")
     assert (done.code, done.out) == (2, "")
     assert "empty" in done.err
     assert is_sentence(done.err)
@@ -55,10 +55,10 @@ def test_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_system_text_is_in_no_file_of_the_home(talking: Machine) -> None:
-    assert talking.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
-    assert holders(talking.home, b"Zebrafink") == []
-    assert holders(talking.home, b"hello") != []
+def test_system_text_is_in_no_file_of_the_home(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
+    assert holders(hello_machine.home, b"Zebrafink") == []
+    assert holders(hello_machine.home, b"hello") != []
 
 
 def holders(home: Path, text: bytes) -> list[str]:
@@ -68,11 +68,11 @@ def holders(home: Path, text: bytes) -> list[str]:
 
 
 @pytest.mark.slow
-def test_model_option_overrides_config_and_environment(talking: Machine) -> None:
-    talking.config("model: openai/never-asked\n")
-    other = talking.script({"text": "I am the other.", "repeat": True}, name="other.yaml")
-    assert talking.run("run", "who?").out == "hello\n"
-    assert talking.run("run", "who?", "--model", other).out == "I am the other.\n"
+def test_model_option_overrides_config_and_environment(hello_machine: Machine) -> None:
+    hello_machine.config("model: openai/never-asked\n")
+    other = hello_machine.script({"text": "I am the other.", "repeat": True}, name="other.yaml")
+    assert hello_machine.run("run", "who?").out == "hello\n"
+    assert hello_machine.run("run", "who?", "--model", other).out == "I am the other.\n"
 
 
 @pytest.mark.slow
@@ -134,10 +134,10 @@ def test_denied_tool_keeps_exit_code_0(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_run_refuses_a_file_that_is_not_an_image(talking: Machine) -> None:
-    (talking.workspace / "photo.png").write_text("not a picture")
-    wrong = talking.run("run", "see", "--image", "photo.png")
-    absent = talking.run("run", "see", "--image", "absent.png")
+def test_run_refuses_a_file_that_is_not_an_image(hello_machine: Machine) -> None:
+    (hello_machine.workspace / "photo.png").write_text("not a picture")
+    wrong = hello_machine.run("run", "see", "--image", "photo.png")
+    absent = hello_machine.run("run", "see", "--image", "absent.png")
     assert (wrong.code, absent.code) == (2, 2)
     assert "photo.png" in wrong.err
     assert "PNG" in wrong.err
@@ -162,8 +162,8 @@ def test_slash_commands_are_answered_without_the_model(machine: Machine) -> None
 
 
 @pytest.mark.slow
-def test_prompt_that_is_a_path_is_not_a_slash_command(talking: Machine) -> None:
-    assert talking.run("run", "/etc/hosts holds what?").out == "hello\n"
+def test_prompt_that_is_a_path_is_not_a_slash_command(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "/etc/hosts holds what?").out == "hello\n"
 
 
 def test_retry_replaces_the_last_turn(machine: Machine) -> None:
@@ -176,19 +176,19 @@ def test_retry_replaces_the_last_turn(machine: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("session", ["", "a/b\n"])
-def test_invalid_session_name_is_refused(talking: Machine, session: str) -> None:
-    done = talking.run("run", "hello", f"--session={session}")
+def test_invalid_session_name_is_refused(hello_machine: Machine, session: str) -> None:
+    done = hello_machine.run("run", "hello", f"--session={session}")
     assert done.code == 2
     assert is_sentence(done.err)
-    assert not talking.home.exists()
+    assert not hello_machine.home.exists()
 
 
 @pytest.mark.slow
-def test_prompt_may_look_like_an_option(talking: Machine) -> None:
-    done = talking.run("run", "--session", "s", "--", "--home of the brave")
+def test_prompt_may_look_like_an_option(hello_machine: Machine) -> None:
+    done = hello_machine.run("run", "--session", "s", "--", "--home of the brave")
     assert (done.code, done.out) == (0, "hello\n"), done.err
-    assert talking.said("s")[0] == ("user", "--home of the brave")
-    assert talking.run("run", "--no-such-option").code == 2
+    assert hello_machine.said("s")[0] == ("user", "--home of the brave")
+    assert hello_machine.run("run", "--no-such-option").code == 2
 
 
 PROMPTS = {
@@ -218,12 +218,12 @@ def test_prompt_is_kept_exactly(machine: Machine, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["stdin", "argument"])
-def test_invalid_utf8_input_gives_no_stack_trace(talking: Machine, way: str) -> None:
+def test_invalid_utf8_input_gives_no_stack_trace(hello_machine: Machine, way: str) -> None:
     raw = b"caf\xe9 \xff"
     if way == "stdin":
-        done = talking.run("run", "-", stdin=raw)
+        done = hello_machine.run("run", "-", stdin=raw)
     else:
-        done = talking.run("run", os.fsdecode(raw))
+        done = hello_machine.run("run", os.fsdecode(raw))
     assert done.code in (0, 2)
     assert "Traceback" not in done.err
 

@@ -95,9 +95,9 @@ def test_run_json_config_error_ends_in_a_result(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_run_json_without_model_or_picture_ends_in_a_result(talking: Machine) -> None:
-    picture = talking.run("run", "look", "--json", "--image", "absent.png")
-    unset = talking.run("run", "look", "--json", env={"HOOKLINE_MODEL": "null"})
+def test_run_json_without_model_or_picture_ends_in_a_result(hello_machine: Machine) -> None:
+    picture = hello_machine.run("run", "look", "--json", "--image", "absent.png")
+    unset = hello_machine.run("run", "look", "--json", env={"HOOKLINE_MODEL": "null"})
     for done in (picture, unset):
         assert done.code == 2
         assert well_formed(done) == ["error", "result"]
@@ -105,8 +105,8 @@ def test_run_json_without_model_or_picture_ends_in_a_result(talking: Machine) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [["--json"], []])
-def test_run_with_closed_stdout_exits_quietly(talking: Machine, options: list[str]) -> None:
-    process = talking.start("run", "look", *options)
+def test_run_with_closed_stdout_exits_quietly(hello_machine: Machine, options: list[str]) -> None:
+    process = hello_machine.start("run", "look", *options)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
@@ -123,16 +123,16 @@ def test_run_json_error_event_says_what_to_do(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_run_json_home_that_cannot_be_created_ends_in_a_result(talking: Machine) -> None:
-    done = talking.run("run", "look", "--json", "--home", "/proc/nowhere")
+def test_run_json_home_that_cannot_be_created_ends_in_a_result(hello_machine: Machine) -> None:
+    done = hello_machine.run("run", "look", "--json", "--home", "/proc/nowhere")
     assert done.code in (1, 2)
     assert "Traceback" not in done.err
     assert well_formed(done)[-1] == "result"
 
 
 @pytest.mark.slow
-def test_run_json_slash_command_is_one_result(talking: Machine) -> None:
-    done = talking.run("run", "/whoami", "--json")
+def test_run_json_slash_command_is_one_result(hello_machine: Machine) -> None:
+    done = hello_machine.run("run", "/whoami", "--json")
     assert (done.code, well_formed(done)) == (0, ["result"])
     assert done.result["text"].startswith("terminal:")
     assert done.result["tool_calls"] == 0
@@ -140,10 +140,10 @@ def test_run_json_slash_command_is_one_result(talking: Machine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-def test_run_json_store_that_cannot_be_opened_ends_in_a_result(talking: Machine) -> None:
-    talking.config("trace: false\n")
-    (talking.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)
-    done = talking.run("run", "look", "--json")
+def test_run_json_store_that_cannot_be_opened_ends_in_a_result(hello_machine: Machine) -> None:
+    hello_machine.config("trace: false\n")
+    (hello_machine.home / "hookline.db").write_bytes(b"this is no database at all, " * 200)
+    done = hello_machine.run("run", "look", "--json")
     assert done.code == 1
     assert "hookline.db" in done.err
     assert "Traceback" not in done.err

@@ -84,21 +84,21 @@ def test_unknown_session_gives_an_error_sentence(machine: Machine, command: list
 
 
 @pytest.mark.slow
-def test_stored_prompt_is_shown_without_a_model(talking: Machine) -> None:
-    assert talking.run("run", "hello", "--session", "s").code == 0
-    del talking.env["HOOKLINE_MODEL"]
-    done = talking.run("prompt", "--session", "s", "--json")
+def test_stored_prompt_is_shown_without_a_model(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "hello", "--session", "s").code == 0
+    del hello_machine.env["HOOKLINE_MODEL"]
+    done = hello_machine.run("prompt", "--session", "s", "--json")
     assert done.code == 0, done.err
     assert "write_file" in json.dumps(done.json["tools"])
 
 
 @pytest.mark.slow
-def test_stored_prompt_ignores_later_config_changes(talking: Machine) -> None:
-    assert talking.run("run", "hello", "--session", "s").code == 0
-    before = talking.run("prompt", "--session", "s", "--json").json
-    talking.config("operator_message: Mind the wombats.\nplugins: {files: false}\n")
-    after = talking.run("prompt", "--session", "s", "--json").json
-    fresh = talking.run("prompt", "--json").json
+def test_stored_prompt_ignores_later_config_changes(hello_machine: Machine) -> None:
+    assert hello_machine.run("run", "hello", "--session", "s").code == 0
+    before = hello_machine.run("prompt", "--session", "s", "--json").json
+    hello_machine.config("operator_message: Mind the wombats.\nplugins: {files: false}\n")
+    after = hello_machine.run("prompt", "--session", "s", "--json").json
+    fresh = hello_machine.run("prompt", "--json").json
     assert (after["system"], after["sha256"]) == (before["system"], before["sha256"])
     assert "wombats" in fresh["system"]
     assert "write_file" not in [tool["name"] for tool in fresh["tools"]]

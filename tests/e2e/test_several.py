@@ -85,7 +85,7 @@ SQL = {
 
 
 @pytest.fixture
-def pigeons(talking: Machine, tmp_path: Path) -> Machine:
+def pigeons(hello_machine: Machine, tmp_path: Path) -> Machine:
     """A machine with the dist, whose module is a package with SQL of its own."""
     site = Site(tmp_path / "site")
     site.metadata("pigeon", b"[hookline.plugins]\npigeon = acme_pigeon:One\n")
@@ -94,9 +94,9 @@ def pigeons(talking: Machine, tmp_path: Path) -> Machine:
         file = site.path / "acme_pigeon" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
-    inherited = talking.environment().get("PYTHONPATH")
-    talking.env["PYTHONPATH"] = f"{inherited}:{site.path}" if inherited else str(site.path)
-    return talking
+    inherited = hello_machine.environment().get("PYTHONPATH")
+    hello_machine.env["PYTHONPATH"] = f"{inherited}:{site.path}" if inherited else str(site.path)
+    return hello_machine
 
 
 def letters(machine: Machine, name: str, *lines: str) -> str:

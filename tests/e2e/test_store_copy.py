@@ -22,7 +22,7 @@ CONFIG = "plugins: {audit: {}, scheduler: {}, titles: false}\n"
 
 
 @pytest.fixture(scope="module")
-def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def used_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with conversations, memory, a skill, a schedule, an audit and a vault."""
     folder = tmp_path_factory.mktemp("lived-in")
     (folder / "work").mkdir()
@@ -55,9 +55,9 @@ VAULT = {"HOOKLINE_VAULT_KEY": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU="}
 
 
 @pytest.fixture
-def moving(lived_in: Path, tmp_path: Path, postgres_url: str) -> Machine:
+def used_machine(used_home: Path, tmp_path: Path, postgres_url: str) -> Machine:
     (tmp_path / "work").mkdir()
-    shutil.copytree(lived_in, tmp_path / "home")
+    shutil.copytree(used_home, tmp_path / "home")
     machine = Machine(tmp_path / "home", tmp_path / "work", dict(VAULT))
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "hello", "repeat": True})
     return machine
@@ -78,16 +78,16 @@ def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 @pytest.mark.slow
 def test_store_copy_to_postgresql_and_back_keeps_every_row(
-    moving: Machine, postgres_url: str, tmp_path: Path
+    used_machine: Machine, postgres_url: str, tmp_path: Path
 ) -> None:
-    there = moving.run("store", "copy", "sqlite", postgres_url, "--json")
+    there = used_machine.run("store", "copy", "sqlite", postgres_url, "--json")
     assert there.code == 0, there.err
     back = tmp_path / "elsewhere" / "hookline.db"
     back.parent.mkdir()
-    here = moving.run("store", "copy", postgres_url, back, "--json")
+    here = used_machine.run("store", "copy", postgres_url, back, "--json")
     assert here.code == 0, here.err
     assert here.json["tables"] == there.json["tables"]
-    before, after = rows(moving.home / "hookline.db"), rows(back)
+    before, after = rows(used_machine.home / "hookline.db"), rows(back)
     for full in ("messages", "memory_facts", "memory_index", "skills_versions", "scheduler_jobs",
                  "audit_rows", "vault_secrets", "usage", "migrations"):  # fmt: skip
         assert before.get(full), full
@@ -96,22 +96,22 @@ def test_store_copy_to_postgresql_and_back_keeps_every_row(
         if name == "migrations":  # SQLite has steps of its own, which came when the copy did
             before[name], after[name] = ([row[:4] for row in of[name]] for of in (before, after))
         assert after[name] == before[name], name
-    assert "already" in moving.run("store", "copy", postgres_url, "sqlite").out
+    assert "already" in used_machine.run("store", "copy", postgres_url, "sqlite").out
 
 
 @pytest.mark.slow
-def test_copied_store_is_usable(moving: Machine, postgres_url: str) -> None:
-    assert moving.run("store", "copy", "sqlite", postgres_url).code == 0
-    (moving.home / "hookline.db").rename(moving.home / "hookline.db.old")
+def test_copied_store_is_usable(used_machine: Machine, postgres_url: str) -> None:
+    assert used_machine.run("store", "copy", "sqlite", postgres_url).code == 0
+    (used_machine.home / "hookline.db").rename(used_machine.home / "hookline.db.old")
     env = {"HOOKLINE_STORE": postgres_url}
-    found = moving.run("sessions", "search", "zebra", "--json", env=env)
+    found = used_machine.run("sessions", "search", "zebra", "--json", env=env)
     assert found.code == 0, found.err
-    assert moving.run("run", "and now?", "--session", "one", env=env).out == "hello\n"
-    facts = moving.run("memory", "list", env=env)
+    assert used_machine.run("run", "and now?", "--session", "one", env=env).out == "hello\n"
+    facts = used_machine.run("memory", "list", env=env)
     assert "Uses Debian 12" in facts.out
-    assert "api/key" in moving.run("vault", "list", env=env).out
-    assert not (moving.home / "hookline.db").exists()
-    older = moving.run("store", "copy", moving.home / "hookline.db.old", postgres_url)
+    assert "api/key" in used_machine.run("vault", "list", env=env).out
+    assert not (used_machine.home / "hookline.db").exists()
+    older = used_machine.run("store", "copy", used_machine.home / "hookline.db.old", postgres_url)
     assert older.code == 1
     assert "holds other data" in older.err
     assert is_sentence(older.err)
@@ -120,42 +120,49 @@ def test_copied_store_is_usable(moving: Machine, postgres_url: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("nth", [1, 9])
 def test_killed_store_copy_resumes_and_its_target_is_unusable_until_then(
-    moving: Machine, postgres_url: str, nth: int
+    used_machine: Machine, postgres_url: str, nth: int
 ) -> None:
-    killed = moving.run(
+    killed = used_machine.run(
         "store", "copy", "sqlite", postgres_url, env={"HOOKLINE_CRASH_AT": f"mid-copy:{nth}"}
     )
     assert killed.code == -signal.SIGKILL
-    half = moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url})
+    half = used_machine.run("run", "hello", env={"HOOKLINE_STORE": postgres_url})
     assert half.code == 1
     assert "unfinished copy" in half.err
-    assert moving.run("run", "more", "--session", "s3").code == 0  # the source goes on meanwhile
-    other = moving.run("store", "copy", moving.home.parent / "home", postgres_url)
+    assert (
+        used_machine.run("run", "more", "--session", "s3").code == 0
+    )  # the source goes on meanwhile
+    other = used_machine.run("store", "copy", used_machine.home.parent / "home", postgres_url)
     assert other.code == 0, other.err  # the same file by another name
-    equal = moving.run("store", "copy", "sqlite", postgres_url)
+    equal = used_machine.run("store", "copy", "sqlite", postgres_url)
     assert "already" in equal.out
-    assert moving.run("run", "hello", env={"HOOKLINE_STORE": postgres_url}).code == 0
+    assert used_machine.run("run", "hello", env={"HOOKLINE_STORE": postgres_url}).code == 0
 
 
 @pytest.mark.slow
-def test_store_copy_refuses_while_another_process_works(moving: Machine, postgres_url: str) -> None:
+def test_store_copy_refuses_while_another_process_works(
+    used_machine: Machine, postgres_url: str
+) -> None:
     ready = {"name": "write_file", "arguments": {"path": "ready", "content": "x"}}
-    slow = moving.script({"tools": [ready]}, {"text": "late", "delay": 60}, name="slow.yaml")
+    slow = used_machine.script({"tools": [ready]}, {"text": "late", "delay": 60}, name="slow.yaml")
     for source, target in (("sqlite", postgres_url), (postgres_url, "sqlite")):
         env = {"HOOKLINE_MODEL": slow, "HOOKLINE_STORE": source}
-        process = moving.start("run", "wait", env=env)
+        process = used_machine.start("run", "wait", env=env)
         try:
-            moving.wait_for("ready")
-            (moving.workspace / "ready").unlink()
+            used_machine.wait_for("ready")
+            (used_machine.workspace / "ready").unlink()
             for places in ((source, target), (target, source)):
-                refused = moving.run("store", "copy", *places)
+                refused = used_machine.run("store", "copy", *places)
                 assert refused.code == 1
                 assert "is in use by" in refused.err
                 assert is_sentence(refused.err)
         finally:
             process.kill()
             process.communicate()
-        assert moving.run("store", "copy", "sqlite", postgres_url).code == 0 or source != "sqlite"
+        assert (
+            used_machine.run("store", "copy", "sqlite", postgres_url).code == 0
+            or source != "sqlite"
+        )
 
 
 @pytest.mark.slow

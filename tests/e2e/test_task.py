@@ -112,8 +112,8 @@ def test_runs_of_one_session_share_a_conversation(machine: Machine, serve: Serve
         size = len(earlier["messages"])
         assert unmarked(later["messages"][:size]) == unmarked(earlier["messages"])
         if serve is openai:
-            whole = wire.messages_as_sent(number)
-            assert wire.messages_as_sent(2).startswith(whole[:-1])
+            all_plugins_load = wire.messages_as_sent(number)
+            assert wire.messages_as_sent(2).startswith(all_plugins_load[:-1])
     assert json.dumps(later["messages"][-1], ensure_ascii=False).count("And before?") == 1
 
 
@@ -130,7 +130,9 @@ def test_first_request_of_a_session_is_small(machine: Machine, serve: Serve) -> 
 
 
 @pytest.mark.slow
-def test_run_with_anthropic_prints_nothing_to_stderr(machine: Machine, whole: None) -> None:
+def test_run_with_anthropic_prints_nothing_to_stderr(
+    machine: Machine, all_plugins_load: None
+) -> None:
     wire = anthropic(["hello"])
     with wire.server:
         done = machine.run("run", "hello", env=wire.env)
@@ -138,7 +140,9 @@ def test_run_with_anthropic_prints_nothing_to_stderr(machine: Machine, whole: No
 
 
 @pytest.mark.slow
-def test_offered_tools_are_the_same_with_yes_and_no_input(machine: Machine, whole: None) -> None:
+def test_offered_tools_are_the_same_with_yes_and_no_input(
+    machine: Machine, all_plugins_load: None
+) -> None:
     wire = openai(["hello", "hello"])
     with wire.server:
         for option in ("--yes", "--no-input"):

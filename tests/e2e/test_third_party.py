@@ -155,14 +155,16 @@ BROKEN = {
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", BROKEN)
 def test_broken_third_party_plugin_is_reported_and_stops_nothing(
-    talking: Machine, outside: Path, fault: str
+    hello_machine: Machine, outside: Path, fault: str
 ) -> None:
     install(outside, "tally", BROKEN[fault])
-    talking.config("plugins:\n  tally: true\n")
-    done = talking.run("run", "hello")
+    hello_machine.config("plugins:\n  tally: true\n")
+    done = hello_machine.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n"), done.err
     assert "Traceback" not in done.err
-    (row,) = [r for r in talking.run("plugins", "list", "--json").json if r["name"] == "tally"]
+    (row,) = [
+        r for r in hello_machine.run("plugins", "list", "--json").json if r["name"] == "tally"
+    ]
     assert row["state"] == "failed"
     assert ("post_tool" if fault == "hook" else "the moon is wrong") in row["reason"]
 
@@ -180,41 +182,47 @@ def test_failed_setup_leaves_nothing_behind(machine: Machine, outside: Path) -> 
 
 
 @pytest.mark.slow
-def test_strict_mode_raises_third_party_plugin_errors(talking: Machine, outside: Path) -> None:
+def test_strict_mode_raises_third_party_plugin_errors(
+    hello_machine: Machine, outside: Path
+) -> None:
     install(outside, "tally", BROKEN["setup"])
-    talking.config("plugins: {tally: true, terminal: false, demo: false}\n")
-    done = talking.run("run", "hello", env={"HOOKLINE_STRICT": "1"})
+    hello_machine.config("plugins: {tally: true, terminal: false, demo: false}\n")
+    done = hello_machine.run("run", "hello", env={"HOOKLINE_STRICT": "1"})
     assert done.code not in (0, 2)
     assert "the moon is wrong" in done.err
     assert "hello" not in done.out
 
 
 @pytest.mark.slow
-def test_third_party_name_clash_is_refused(talking: Machine, outside: Path) -> None:
+def test_third_party_name_clash_is_refused(hello_machine: Machine, outside: Path) -> None:
     install(outside, "tally", TALLY)
     info = outside / "acme_tally-1.2.dist-info"
     twin = outside / "evil_tally-6.6.dist-info"
     shutil.copytree(info, twin)
     (twin / "METADATA").write_text("Metadata-Version: 2.1\nName: evil-tally\nVersion: 6.6\n")
     (twin / "entry_points.txt").write_text("[hookline.plugins]\ntally = acme_tally:Other\n")
-    talking.config("plugins:\n  tally: true\n")
-    (row,) = [r for r in talking.run("plugins", "list", "--json").json if r["name"] == "tally"]
+    hello_machine.config("plugins:\n  tally: true\n")
+    (row,) = [
+        r for r in hello_machine.run("plugins", "list", "--json").json if r["name"] == "tally"
+    ]
     assert row["state"] == "failed"
     assert "acme-tally" in row["reason"]
     assert "evil-tally" in row["reason"]
 
 
 @pytest.mark.slow
-def test_third_party_plugin_not_named_is_never_imported(talking: Machine, outside: Path) -> None:
+def test_third_party_plugin_not_named_is_never_imported(
+    hello_machine: Machine, outside: Path
+) -> None:
     install(outside, "tally", "from pathlib import Path\nPath('imported').touch()\n" + TALLY)
-    assert talking.run("run", "hello").code == 0
-    assert talking.run("--help").code == 0
-    rows = {row["name"]: row for row in talking.run("plugins", "list", "--json").json}
+    assert hello_machine.run("run", "hello").code == 0
+    assert hello_machine.run("--help").code == 0
+    rows = {row["name"]: row for row in hello_machine.run("plugins", "list", "--json").json}
     assert (rows["tally"]["state"], rows["tally"]["hooks"]) == ("off", [])
-    assert not (talking.workspace / "imported").exists()
-    talking.config("plugins: {tally: true}\n")
-    assert talking.run("run", "hello").code == 0
-    assert (talking.workspace / "imported").exists()
+    assert not (hello_machine.workspace / "imported").exists()
+    hello_machine.config("plugins: {tally: true}\n")
+    assert hello_machine.run("run", "hello").code == 0
+    assert (hello_machine.workspace / "imported").exists()
 
 
 LOUD = '''\
@@ -248,19 +256,21 @@ class Loud(Plugin):
 
 
 @pytest.mark.slow
-def test_plugin_print_goes_to_stderr(outside: Path, talking: Machine) -> None:
+def test_plugin_print_goes_to_stderr(outside: Path, hello_machine: Machine) -> None:
     install(outside, "loud", LOUD)
-    talking.config("plugins: {loud: true}\n")
-    done = talking.run("run", "hello")
+    hello_machine.config("plugins: {loud: true}\n")
+    done = hello_machine.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n"), done.err
     for word in ("imported", "set up", "a turn", "torn down"):
         assert word in done.err
 
 
 @pytest.mark.slow
-def test_core_command_does_not_import_third_party_plugins(outside: Path, talking: Machine) -> None:
+def test_core_command_does_not_import_third_party_plugins(
+    outside: Path, hello_machine: Machine
+) -> None:
     install(outside, "loud", LOUD)
-    talking.config("plugins: {loud: true}\n")
-    assert talking.run("health").code == 1
-    assert not (talking.workspace / "imported").exists()
-    assert talking.run("memory", "praise").out.endswith("praised\n")
+    hello_machine.config("plugins: {loud: true}\n")
+    assert hello_machine.run("health").code == 1
+    assert not (hello_machine.workspace / "imported").exists()
+    assert hello_machine.run("memory", "praise").out.endswith("praised\n")

@@ -62,9 +62,9 @@ def test_processes_on_two_sessions_run_in_parallel(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-def test_three_processes_starting_on_a_fresh_home_lose_nothing(talking: Machine) -> None:
-    crowd = [talking.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
-    done = [talking.wait(process) for process in crowd]
+def test_three_processes_starting_on_a_fresh_home_lose_nothing(hello_machine: Machine) -> None:
+    crowd = [hello_machine.start("run", f"number {n}", "--session", f"s{n}") for n in range(3)]
+    done = [hello_machine.wait(process) for process in crowd]
     assert [(each.code, each.out) for each in done] == [(0, "hello\n")] * 3, done
-    rows = talking.run("sessions", "list", "--json").json
+    rows = hello_machine.run("sessions", "list", "--json").json
     assert {row["id"]: row["turns"] for row in rows} == {f"s{n}": 1 for n in range(3)}

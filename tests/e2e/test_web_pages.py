@@ -64,7 +64,7 @@ def h(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
     made.close()
 
 
-def told(h: Harness, story: Callable[[httpx2.AsyncClient, Any], Any], **who: Any) -> Any:
+def run_story(h: Harness, story: Callable[[httpx2.AsyncClient, Any], Any], **who: Any) -> Any:
     """Run a story with a client that is logged in."""
 
     async def run() -> Any:
@@ -106,7 +106,7 @@ def test_operator_sees_every_page_in_order(h: Harness) -> None:
             assert "<script>alert" not in page.text
             assert path == "/" or "<h1>" in page.text, path
 
-    told(h, story)
+    run_story(h, story)
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_viewing_every_page_changes_no_data(h: Harness) -> None:
         after = await stored(h)
         assert {name for name in after if after[name] != before.get(name)} == set()
 
-    told(h, story)
+    run_story(h, story)
 
 
 def test_person_sees_only_their_own_pages(h: Harness) -> None:
@@ -139,8 +139,8 @@ def test_person_sees_only_their_own_pages(h: Harness) -> None:
             assert "Tea is at five" not in page.text
             assert "make-tea" not in page.text
 
-    told(h, operators)
-    told(h, persons, name="mia", role="person")
+    run_story(h, operators)
+    run_story(h, persons, name="mia", role="person")
 
 
 def test_page_without_login_redirects_to_login(h: Harness) -> None:
@@ -150,7 +150,7 @@ def test_page_without_login_redirects_to_login(h: Harness) -> None:
             assert page.status_code == 303, path
             assert page.headers["location"].startswith("/login")
 
-    told(h, story, name=None)
+    run_story(h, story, name=None)
 
 
 def test_form_saves_validates_and_rejects_foreign_origin(h: Harness) -> None:
@@ -166,4 +166,4 @@ def test_form_saves_validates_and_rejects_foreign_origin(h: Harness) -> None:
         other = await client.post("/memory/add", data=asked, headers={"Origin": "https://evil"})
         assert other.status_code == 403
 
-    told(h, story)
+    run_story(h, story)

@@ -193,7 +193,7 @@ _SAID = re.compile(r"^(\w+)\.py:(\d+): (error|note): (.*)$")
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[int, str]]:
+def mypy_output(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[int, str]]:
     """What mypy says of every file, in one run: a file's name to its lines to their sentence."""
     folder = tmp_path_factory.mktemp("author")
     (folder / "mypy.ini").write_text("[mypy]\n", "utf-8")
@@ -218,21 +218,23 @@ def commented(text: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "revealed"])
-def test_correct_plugin_has_no_type_errors(said: Mapping[str, dict[int, str]], name: str) -> None:
-    assert said[name] == {}
+def test_correct_plugin_has_no_type_errors(
+    mypy_output: Mapping[str, dict[int, str]], name: str
+) -> None:
+    assert mypy_output[name] == {}
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_type_error_is_reported_on_the_line_of_the_mistake(
-    said: Mapping[str, dict[int, str]], name: str
+    mypy_output: Mapping[str, dict[int, str]], name: str
 ) -> None:
     expected = {line: f"[{code}]" for line, code in commented(WRONG[name]).items()}
     assert len(expected) == 1
-    assert {line: text[text.rfind("[") :] for line, text in said[name].items()} == expected
+    assert {line: text[text.rfind("[") :] for line, text in mypy_output[name].items()} == expected
 
 
-def test_plugin_attributes_are_typed(said: Mapping[str, dict[int, str]]) -> None:
+def test_plugin_attributes_are_typed(mypy_output: Mapping[str, dict[int, str]]) -> None:
     kinds = commented(RIGHT["revealed"])
-    told = {line: text.split('"')[1] for line, text in said["revealed"].items()}
+    told = {line: text.split('"')[1] for line, text in mypy_output["revealed"].items()}
     assert told.keys() == kinds.keys()
     assert {line: kind for line, kind in told.items() if not kind.endswith(kinds[line])} == {}

@@ -69,7 +69,7 @@ def misused(host: Host) -> str:
 
 
 @pytest.fixture(scope="module")
-def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def mypy_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Every example, checked in one run: its name to what mypy says of it."""
     folder = tmp_path_factory.mktemp("types")
     for name, method in {**RIGHT, **WRONG}.items():
@@ -102,15 +102,15 @@ def _checked(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", [*RIGHT, "documented"])
-def test_correct_hook_type_checks(complaints: dict[str, list[str]], name: str) -> None:
-    assert complaints[name] == []
+def test_correct_hook_type_checks(mypy_errors: dict[str, list[str]], name: str) -> None:
+    assert mypy_errors[name] == []
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_hook_is_a_type_error(complaints: dict[str, list[str]], name: str) -> None:
-    assert any(line.endswith("[override]") for line in complaints[name])
+def test_wrong_hook_is_a_type_error(mypy_errors: dict[str, list[str]], name: str) -> None:
+    assert any(line.endswith("[override]") for line in mypy_errors[name])
 
 
-def test_services_are_typed_by_their_protocols(complaints: dict[str, list[str]]) -> None:
-    (line,) = complaints["services"]
+def test_services_are_typed_by_their_protocols(mypy_errors: dict[str, list[str]]) -> None:
+    (line,) = mypy_errors["services"]
     assert 'got "int", expected "str"' in line

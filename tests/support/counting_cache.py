@@ -1,4 +1,4 @@
-"""Prompt caches that count as the providers' do.
+"""Prompt caches that count tokens like the providers'.
 
 ``CountingCache`` is Anthropic's, and knows what it could have saved at best.
 ``server.cache = CountingCache()`` puts it into an ``AnthropicServer``; ``cache.counted`` then holds

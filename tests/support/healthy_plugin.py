@@ -1,4 +1,4 @@
-"""A healthy plugin, and a visit to it that passes every hook a running core calls."""
+"""A healthy plugin to run beside a faulty one, and a conversation that calls every hook."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CALLED = tuple(hook for hook in HOOKS if hook not in UNCALLED)
 
 
 class Healthy(Plugin[NoConfig]):
-    """Reads, learns, asks, and does not suffer from its neighbours."""
+    """Reads, learns and asks; other plugins must not affect it."""
 
     @tool(read_only=True)
     async def look(self) -> str:
@@ -68,8 +68,8 @@ class Healthy(Plugin[NoConfig]):
 
 
 @dataclass(frozen=True)
-class Visit:
-    """What came of :func:`visit`.
+class HookCalls:
+    """The outcome of :func:`call_every_hook`.
 
     ``turn`` is the outcome of the turn with tools, voice, file and question; ``error`` that of
     the turn in which the model is away; ``failures`` and ``notices`` those of all of it.
@@ -96,15 +96,15 @@ SCRIPT = [
 ]
 
 
-def company(harness: Any, *bad: type[Plugin[Any]], **options: Any) -> Any:
-    """Core with bad plugins, outermost, and the healthy one."""
+def make_harness(harness: Any, *bad: type[Plugin[Any]], **options: Any) -> Any:
+    """A harness with bad plugins, outermost, and the healthy one."""
     given = {"model": list(SCRIPT), "answers": ["Once"], "strict": False}
     return harness(*bad, Healthy, **given | options)
 
 
-def visit(h: Any) -> Visit:
-    """Everything that makes core call a hook: a full turn, a failing one, a new session."""
-    failures = ears(h)
+def call_every_hook(h: Any) -> HookCalls:
+    """Make core call every hook: a full turn, a failing one, a new session."""
+    failures = collect_failures(h)
     for hook in GATHERED:
         h.runtime.bus.gather(hook, lambda _plugin: lambda *_parts, **_more: None)
     turn = h.send("go", attachments=[PICTURE, VOICE])
@@ -112,17 +112,17 @@ def visit(h: Any) -> Visit:
     h.send("/new")
     after = h.send("still there?")
     h.close()
-    return Visit(turn, error, after, tuple(failures), tuple(h.notices))
+    return HookCalls(turn, error, after, tuple(failures), tuple(h.notices))
 
 
-def ears(h: Any) -> list[PluginFailure]:
-    """Open the core and collect what ``plugin_failed`` tells from now on."""
+def collect_failures(h: Any) -> list[PluginFailure]:
+    """Open the core and collect the ``plugin_failed`` events from now on."""
     failures: list[PluginFailure] = []
     h.runtime.bus.signals.connect("plugin_failed", lambda event, ctx: failures.append(event))
     return failures
 
 
-def acting(hook: str, act: Callable[[], Any]) -> type[Plugin[Any]]:
+def plugin_doing(hook: str, act: Callable[[], Any]) -> type[Plugin[Any]]:
     """A plugin ``bad`` whose only hook does ``act()``, which may be a coroutine function."""
 
     def implementation(self: Any) -> Any:
@@ -135,17 +135,17 @@ def acting(hook: str, act: Callable[[], Any]) -> type[Plugin[Any]]:
     return type("Bad", (Plugin,), {"implementation": hookimpl(specname=hook)(made)})
 
 
-def raising(hook: str, error: BaseException) -> type[Plugin[Any]]:
+def plugin_raising(hook: str, error: BaseException) -> type[Plugin[Any]]:
     """A plugin ``bad`` whose only hook raises ``error``."""
 
     def act() -> None:
         raise error
 
-    return acting(hook, act)
+    return plugin_doing(hook, act)
 
 
-def left(h: Any, plugin: str) -> list[str]:
-    """What is still live of a plugin, in every registry."""
+def registrations(h: Any, plugin: str) -> list[str]:
+    """What is still registered of a plugin, in every registry."""
     runtime = h.runtime
     commands = runtime.commands
     return [
@@ -164,15 +164,15 @@ def left(h: Any, plugin: str) -> list[str]:
     ]
 
 
-def works(h: Any) -> bool:
+def healthy_plugin_works(h: Any) -> bool:
     """True if a turn with a tool of the healthy plugin ends with an answer."""
     h.model.steps[:] = [[calls("look")], "well"]
     outcome = h.send("hello")
     return [r.text for r in outcome.tool_calls] == ["a view"] and outcome.text == "well"
 
 
-def crossed(rows: Iterable[Any], columns: Iterable[Any]) -> list[Any]:
-    """Each row with each column, for ``parametrize``; a third is quick, with all of either."""
+def crossed_params(rows: Iterable[Any], columns: Iterable[Any]) -> list[Any]:
+    """Each row with each column, for ``parametrize``; a third, covering all rows, is quick."""
     return [
         pytest.param(row, column, marks=[pytest.mark.slow] if (up + along) % 3 else [])
         for up, row in enumerate(rows)

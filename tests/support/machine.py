@@ -1,4 +1,4 @@
-"""A computer with nothing on it but Hookline: a home, a workspace, an empty environment."""
+"""A machine with only Hookline on it: a home, a workspace, an empty environment."""
 
 from __future__ import annotations
 
@@ -131,5 +131,5 @@ class Machine:
 
 
 def is_sentence(text: str) -> bool:
-    """True for words to a person: one short line without a trace of Python's stack."""
+    """True for a message to a person: one short line without a stack trace."""
     return "Traceback" not in text and bool(text.strip()) and len(text.strip().splitlines()) <= 2

@@ -1,4 +1,4 @@
-"""Long matrices: a quick run tries some of their values, ``-m slow`` all the others."""
+"""Long test matrices: a quick run tests some values, ``-m slow`` the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenAI's service refuses, and in which words.
+"""What OpenAI's service refuses, and its error messages.
 
 :func:`check_chat` and :func:`check_responses` raise :class:`Refusal` with the status, message,
 ``type``, ``param`` and ``code`` of the real one.

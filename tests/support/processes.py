@@ -1,4 +1,4 @@
-"""What processes that a test starts take from its environment."""
+"""The environment that child processes of a test inherit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that sends any bytes at all over a real socket, and counts how many were taken.
+"""A server that sends any bytes over a real socket, and counts how many were read.
 
 ::
 
@@ -37,15 +37,15 @@ def endless(
     return lambda: itertools.chain(head(), itertools.repeat(piece))
 
 
-class WildServer:
-    """Reads one request on each connection and answers with the payload, whatever it is."""
+class RawServer:
+    """Reads one request per connection and answers with the payload as it is."""
 
     def __init__(self, payload: Payload) -> None:
         self.payload = payload
         self.sent = 0
         self.requests: list[bytes] = []
 
-    def __enter__(self) -> WildServer:
+    def __enter__(self) -> RawServer:
         owner = self
 
         class Handler(socketserver.BaseRequestHandler):

@@ -1,4 +1,4 @@
-"""What works in the sandbox of this machine."""
+"""What the sandbox of this machine supports."""
 
 from __future__ import annotations
 

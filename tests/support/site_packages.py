@@ -1,4 +1,4 @@
-"""A folder on Python's path that holds tiny dists, made in no time and without an installer."""
+"""A folder on Python's path that holds tiny dists, created without an installer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line to a server that is slow, cut, or dead: a TCP proxy that delays every byte.
+"""A TCP proxy that delays every byte, or cuts or blocks the connection.
 
 ``python -m support.slow_proxy TO --delay MS`` prints its port and serves until its stdin is
 closed. A line on stdin changes it: ``delay MS``, ``cut`` (breaks all connections), ``down`` (and

@@ -1,4 +1,4 @@
-"""A program on a terminal of its own: a pty, and the screen that pyte makes of what it writes.
+"""A program on its own pty, and the screen that pyte renders from its output.
 
 ``with TerminalScreen(argv, env=env, cwd=folder) as screen:`` starts it, ``screen.wait_for("on")``
 reads until the words stand on the screen, ``screen.type("text\\r")`` presses keys. The terminal

@@ -32,7 +32,7 @@ NEVER_SENT = {"budget", "remote_turn", "resumed", "undone"}
 
 
 @pytest.fixture
-def told() -> Iterator[dict[str, Any]]:
+def documented() -> Iterator[dict[str, Any]]:
     """What the reference says of each signal."""
     folder = str(ROOT / "docs" / "_gen")
     sys.path.insert(0, folder)
@@ -89,18 +89,18 @@ async def conversation(h: Harness, clock: Clock) -> None:
 
 
 def test_signals_carry_what_the_reference_says(
-    harness: MakeHarness, told: dict[str, Any], clock: Clock
+    harness: MakeHarness, documented: dict[str, Any], clock: Clock
 ) -> None:
     h = harness(Ear, model=["one", "two"], strict=False)
     h.channel.fail = 0
     h.run(conversation(h, clock))
     heard = {name: (event, ctx) for name, event, ctx in reversed(h.plugin(Ear).heard)}
     assert set(SIGNALS) - set(heard) == NEVER_SENT
-    assert told.keys() == set(SIGNALS)
+    assert documented.keys() == set(SIGNALS)
     for name in set(SIGNALS) - NEVER_SENT:
         event, ctx = heard[name]
-        assert told[name].event == event, name
-        assert told[name].ctx.startswith("the turn's" if ctx else "None"), name
+        assert documented[name].event == event, name
+        assert documented[name].ctx.startswith("the turn's" if ctx else "None"), name
 
 
 def test_boot_hooks_send_no_signal(harness: MakeHarness) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from hookline.testing import Harness
-from support.databases.skill_model import Practice
+from support.databases.skill_model import SkillHome
 
 
 @pytest.fixture
-def practice(harness: Callable[..., Harness]) -> Callable[[str], Practice]:
+def skill_home(harness: Callable[..., Harness]) -> Callable[[str], SkillHome]:
     """``practice(url)`` is a home whose model knows the database ``prod``."""
-    return lambda url: Practice(harness, url)
+    return lambda url: SkillHome(harness, url)

@@ -8,39 +8,39 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from support.databases.servers import SICK
-from support.databases.skill_model import NAMES, Practice, queries, reference
+from support.databases.servers import FAULTY
+from support.databases.skill_model import NAMES, SkillHome, queries, reference
 from support.matrices import sampled
 
-Make = Callable[[str], Practice]
+Make = Callable[[str], SkillHome]
 SLOW = "SELECT sum(total) FROM orders WHERE person = 7"
 
 
 @pytest.fixture
-def sqlite(practice: Make, tmp_path: Path) -> Practice:
+def sqlite(skill_home: Make, tmp_path: Path) -> SkillHome:
     """A SQLite file with known problems."""
     connection = sqlite3.connect(tmp_path / "prod.db")
-    connection.executescript((SICK / "sqlite.sql").read_text("utf-8"))
+    connection.executescript((FAULTY / "sqlite.sql").read_text("utf-8"))
     connection.close()
-    return practice(f"sqlite:///{tmp_path}/prod.db")
+    return skill_home(f"sqlite:///{tmp_path}/prod.db")
 
 
 @pytest.fixture
-def duck(practice: Make, tmp_path: Path) -> Practice:
+def duck(skill_home: Make, tmp_path: Path) -> SkillHome:
     """A DuckDB file with known problems."""
     with duckdb.connect(str(tmp_path / "prod.duckdb")) as connection:
-        connection.execute((SICK / "duckdb.sql").read_text("utf-8"))
-    return practice(f"duckdb:///{tmp_path}/prod.duckdb")
+        connection.execute((FAULTY / "duckdb.sql").read_text("utf-8"))
+    return skill_home(f"duckdb:///{tmp_path}/prod.duckdb")
 
 
 @pytest.mark.slow
-def test_skill_finds_a_slow_sqlite_statement(sqlite: Practice) -> None:
+def test_skill_finds_a_slow_sqlite_statement(sqlite: SkillHome) -> None:
     told = sqlite.follow("Why is this query slow on prod?", "db-slow-sql", [SLOW])
     assert "SCAN orders" in told[SLOW]
     assert "orders" in told["Tables by number of entries"].split("\n")[2]
 
 
-def test_skill_finds_missing_sqlite_indexes(sqlite: Practice) -> None:
+def test_skill_finds_missing_sqlite_indexes(sqlite: SkillHome) -> None:
     told = sqlite.follow("Which indexes are missing or redundant?", "db-index")
     missing = told["Foreign keys without an index"]
     assert "| orders | person | people |" in missing
@@ -49,20 +49,20 @@ def test_skill_finds_missing_sqlite_indexes(sqlite: Practice) -> None:
     assert told["Indexes that another one covers"].count("visits_by_person_and_page") == 1
 
 
-def test_skill_finds_free_space_in_sqlite(sqlite: Practice) -> None:
+def test_skill_finds_free_space_in_sqlite(sqlite: SkillHome) -> None:
     told = sqlite.follow("The file does not shrink after I deleted rows", "db-vacuum")
     cells = told["Free pages"].split("\n")[2].split("|")
     assert float(cells[3]) > 40
 
 
-def test_skill_finds_sqlite_keys_near_their_end(sqlite: Practice) -> None:
+def test_skill_finds_sqlite_keys_near_their_end(sqlite: SkillHome) -> None:
     told = sqlite.follow("Will the ids run out?", "db-capacity")
     assert "| people | 9223372036854775000 | 100.0 |" in told["Keys with AUTOINCREMENT"]
     assert "orders" in told["Tables by size"]
 
 
 @pytest.mark.slow
-def test_skill_finds_a_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
+def test_skill_finds_a_sqlite_lock(sqlite: SkillHome, tmp_path: Path) -> None:
     writer = sqlite3.connect(tmp_path / "prod.db", isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     told = sqlite.follow("The app says: database is locked. Who holds it?", "db-locks")
@@ -70,7 +70,7 @@ def test_skill_finds_a_sqlite_lock(sqlite: Practice, tmp_path: Path) -> None:
     assert "locked by another program" in told["Whether it can be read now"]
 
 
-def test_skill_finds_duckdb_sequences_and_duplicate_indexes(duck: Practice) -> None:
+def test_skill_finds_duckdb_sequences_and_duplicate_indexes(duck: SkillHome) -> None:
     told = duck.follow("Will the sequence run out?", "db-capacity")
     assert "| main.tickets | 950 | 1000 | 95.0 |" in told["Sequences that near their end"]
     assert "| people | ticket | INTEGER |" in told["Columns that take numbers of a sequence"]
@@ -93,7 +93,7 @@ def test_every_skill_query_runs_on_sqlite_and_duckdb(
     assert_all_run(asked, skill, engine)
 
 
-def assert_all_run(asked: Practice, skill: str, engine: str) -> None:
+def assert_all_run(asked: SkillHome, skill: str, engine: str) -> None:
     """Each query of a skill's file is answered by the engine, through ``db_query``."""
     found = queries(reference(skill, engine))
     assert found

@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from support import mariadb
-from support.databases.servers import MariaClinic
-from support.databases.skill_model import NAMES, Practice, queries, reference
+from support.databases.servers import FaultyMariaDB
+from support.databases.skill_model import NAMES, SkillHome, queries, reference
 
-Make = Callable[[str], Practice]
+Make = Callable[[str], SkillHome]
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def sick() -> Iterator[MariaClinic]:
+def faulty_db() -> Iterator[FaultyMariaDB]:
     try:
         with mariadb.server() as server:
-            yield MariaClinic(server)
+            yield FaultyMariaDB(server)
     except mariadb.NoMariaDB as error:
         pytest.skip(str(error))
 
 
 def test_skill_finds_missing_unused_and_duplicate_mariadb_indexes(
-    practice: Make, sick: MariaClinic
+    skill_home: Make, faulty_db: FaultyMariaDB
 ) -> None:
-    told = practice(sick.url).follow("Which indexes are missing or never used?", "db-index")
+    told = skill_home(faulty_db.url).follow("Which indexes are missing or never used?", "db-index")
     assert "FROM `orders` WHERE `person` = ?" in told["Statements without an index"]
     assert "| orders | " in told["Tables that are read whole"]
     unused = told["Indexes that nobody uses"]
@@ -37,13 +37,13 @@ def test_skill_finds_missing_unused_and_duplicate_mariadb_indexes(
     assert covered.count("\n| visits") == 1
 
 
-def test_skill_finds_a_slow_mariadb_statement(practice: Make, sick: MariaClinic) -> None:
+def test_skill_finds_a_slow_mariadb_statement(skill_home: Make, faulty_db: FaultyMariaDB) -> None:
     sql = "SELECT COUNT(*) FROM orders WHERE person = 7"
-    with sick.connect() as owner:
+    with faulty_db.connect() as owner:
         owner.cursor().execute("TRUNCATE performance_schema.events_statements_summary_by_digest")
         for _ in range(60):
             owner.cursor().execute(sql)
-    told = practice(sick.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
+    told = skill_home(faulty_db.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
     assert "orders ALL" in told[sql]
     assert "| 1 |" in told["Whether statements are counted"]
     worst = told["Statements by time"].split("\n")[2]
@@ -52,9 +52,9 @@ def test_skill_finds_a_slow_mariadb_statement(practice: Make, sick: MariaClinic)
     assert "| orders |" in told["Tables whose statistics are old"]
 
 
-def test_skill_finds_a_mariadb_lock_chain(practice: Make, sick: MariaClinic) -> None:
-    with sick.chain() as numbers:
-        told = practice(sick.url).follow("The update hangs, who blocks it?", "db-locks")
+def test_skill_finds_a_mariadb_lock_chain(skill_home: Make, faulty_db: FaultyMariaDB) -> None:
+    with faulty_db.lock_chain() as numbers:
+        told = skill_home(faulty_db.url).follow("The update hangs, who blocks it?", "db-locks")
     lines = told["Who waits for whom"].split("\n")[2:5]
     for depth, number in enumerate(numbers):
         assert f"| {depth} | {number} | root |" in lines[depth]
@@ -65,28 +65,34 @@ def test_skill_finds_a_mariadb_lock_chain(practice: Make, sick: MariaClinic) -> 
 
 
 def test_skill_finds_free_space_and_old_mariadb_transactions(
-    practice: Make, sick: MariaClinic
+    skill_home: Make, faulty_db: FaultyMariaDB
 ) -> None:
-    with sick.connect() as reader:
+    with faulty_db.connect() as reader:
         reader.cursor().execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-        told = practice(sick.url).follow("How much bloat is in the events table?", "db-vacuum")
+        told = skill_home(faulty_db.url).follow(
+            "How much bloat is in the events table?", "db-vacuum"
+        )
         number = reader.thread_id()
     assert told["Space that deletes left"].split("\n")[2].startswith("| events |")
     assert f"| {number} | root | Sleep |" in told["What keeps old rows"]
 
 
 def test_skill_finds_mariadb_keys_near_their_end_and_growing_tables(
-    practice: Make, sick: MariaClinic
+    skill_home: Make, faulty_db: FaultyMariaDB
 ) -> None:
-    told = practice(sick.url).follow("Will we run out of ids in the people table?", "db-capacity")
+    told = skill_home(faulty_db.url).follow(
+        "Will we run out of ids in the people table?", "db-capacity"
+    )
     ending = told["Keys that near their end"].split("\n")[2]
     assert ending == "| people | id | int(11) | 2100000000 | 2147483647 | 97.8 |"
     assert told["Tables that grow"].split("\n")[2].startswith("| orders | 20000 | 0 | 20000 |")
 
 
 @pytest.mark.parametrize("skill", NAMES)
-def test_every_skill_query_runs_on_mariadb(practice: Make, sick: MariaClinic, skill: str) -> None:
+def test_every_skill_query_runs_on_mariadb(
+    skill_home: Make, faulty_db: FaultyMariaDB, skill: str
+) -> None:
     found = queries(reference(skill, "mysql"))
-    texts = practice(sick.url).ask([query.sql for query in found])
+    texts = skill_home(faulty_db.url).ask([query.sql for query in found])
     wrong = [f"{q.heading}: {t}" for q, t in zip(found, texts, strict=True) if t[0] != "|"]
     assert not wrong, "\n".join(wrong)

@@ -15,7 +15,14 @@ from hookline.testing import calls
 from hookline_hookspecs import HOOKS, Deny, ModelRequest, Plugin, hookimpl, tool
 from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import CALLED, SCRIPT, company, ears, visit, works
+from support.healthy_plugin import (
+    CALLED,
+    SCRIPT,
+    call_every_hook,
+    collect_failures,
+    healthy_plugin_works,
+    make_harness,
+)
 from support.matrices import sampled
 
 from .test_exceptions import assert_survived
@@ -24,7 +31,7 @@ Make = Callable[..., Any]
 EVENTFUL = [h for h in CALLED if HOOKS[h].event not in ("register", "host")]
 
 
-def doing(hook: str, act: Callable[[Any], Any]) -> type[Plugin[Any]]:
+def plugin_changing(hook: str, act: Callable[[Any], Any]) -> type[Plugin[Any]]:
     """A plugin ``bad`` whose only hook does ``act(event)`` and returns nothing."""
     event = HOOKS[hook].event
     namespace: dict[str, Any] = {"act": act}
@@ -45,7 +52,7 @@ def assign(event: Any) -> None:
 def test_assignment_to_an_event_is_refused_by_plugin_name(
     harness: Make, caplog: Any, hook: str
 ) -> None:
-    found = visit(company(harness, doing(hook, assign)))
+    found = call_every_hook(make_harness(harness, plugin_changing(hook, assign)))
     assert_survived(found, hook)
     assert {(failure.plugin, failure.hook) for failure in found.failures} == {("bad", hook)}
     assert FrozenInstanceError.__name__ in found.failures[0].reason
@@ -85,7 +92,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 def test_guard_cannot_change_the_call_it_checks(
     harness: Make, change: Callable[[Any], Any]
 ) -> None:
-    h = company(harness, doing("pre_tool", change), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=shopping())
     outcome = h.send("go")
     assert outcome.text == "well"
     (result,) = outcome.tool_calls
@@ -98,7 +105,7 @@ def test_guard_cannot_change_the_call_it_checks(
 def test_guard_that_changes_arguments_is_named(
     harness: Make, change: Callable[[Any], Any], caplog: Any
 ) -> None:
-    h = company(harness, doing("pre_tool", change), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=shopping())
     outcome = h.send("go")
     assert outcome.tool_calls[0].text.startswith("Denied: ")
     told = [n.plugin for n in outcome.notices] + [r.getMessage() for r in caplog.records]
@@ -117,7 +124,7 @@ def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
         for call in event.message.tool_calls if hook == "post_model" else (event.call,):
             CHANGES[change](call)
 
-    h = company(harness, doing(hook, act), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing(hook, act), Shop, model=shopping())
     outcome = h.send("go")
     assert (outcome.stop, outcome.text) == ("done", "well")
     (result,) = outcome.tool_calls
@@ -144,7 +151,7 @@ def test_call_changed_in_place_by_middleware_passes_guards_again(harness: Make) 
 
             return middleware
 
-    h = company(harness, Guard, Bad, Shop, model=shopping())
+    h = make_harness(harness, Guard, Bad, Shop, model=shopping())
     outcome = h.send("go")
     assert outcome.text == "well"
     assert "gold" not in outcome.tool_calls[0].text.replace("no gold", "")
@@ -187,8 +194,8 @@ def sent(h: Any) -> list[str]:
 
 def talk(harness: Make, *bad: type[Plugin[Any]]) -> Any:
     script = [*shopping(), "again", "fresh"]
-    h = company(harness, *bad, Shop, model=script)
-    h.heard = ears(h)
+    h = make_harness(harness, *bad, Shop, model=script)
+    h.heard = collect_failures(h)
     for text, session in (("go", "one"), ("and now?", "one"), ("hello", "two")):
         assert h.send(text, session=session).stop == "done"
     return h
@@ -199,19 +206,19 @@ def test_in_place_change_of_an_event_has_no_effect_or_names_the_plugin(
     harness: Make, hook: str, change: Callable[[Any], Any]
 ) -> None:
     clean = talk(harness)
-    h = talk(harness, doing(hook, change))
+    h = talk(harness, plugin_changing(hook, change))
     named = any(failure.plugin == "bad" for failure in h.heard)
     assert "evil" not in "".join(sent(h))
     assert sent(h) == sent(clean) or named
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_tool_schema_changed_in_place_is_not_stored(harness: Make, tmp_path: Any) -> None:
     def change(event: Any) -> None:
         event.tools[0].parameters["evil"] = 1
 
-    for bad in ((doing("pre_model", change),), ()):
-        h = company(harness, *bad, home=tmp_path / "one", model=["well"])
+    for bad in ((plugin_changing("pre_model", change),), ()):
+        h = make_harness(harness, *bad, home=tmp_path / "one", model=["well"])
         assert h.send("go").text == "well"
         h.close()
     assert "evil" not in "".join(sent(h))
@@ -236,7 +243,7 @@ def test_object_setattr_on_events_ends_no_process(
     harness: Make, hook: str, change: Callable[[Any], Any]
 ) -> None:
     """Python cannot forbid them to code in the same process: the turn ends, and others go on."""
-    h = company(harness, doing(hook, change), model=list(SCRIPT))
+    h = make_harness(harness, plugin_changing(hook, change), model=list(SCRIPT))
     outcome = h.send("go", session="one")
     assert outcome.stop in ("done", "error")
     h.runtime.bus.unregister("bad")
@@ -250,7 +257,7 @@ def test_stable_prompt_change_is_listed_as_a_failure(harness: Make) -> None:
         def pre_model(self, request: ModelRequest) -> ModelRequest:
             return replace(request, system=f"{request.system} Call {len(request.messages)}.")
 
-    h = company(harness, Bad, model=["one", "two", "three"])
+    h = make_harness(harness, Bad, model=["one", "two", "three"])
     for text in ("first", "second", "third"):
         h.send(text)
     core = h.runtime.engine.services[Inspection]
@@ -272,7 +279,7 @@ def test_tool_that_clears_its_arguments_does_not_change_history(harness: Make) -
             return "taken"
 
     script = [[calls("take", things={"a": [1]})], "well", "again"]
-    h = company(harness, Bad, model=script)
+    h = make_harness(harness, Bad, model=script)
     h.send("go")
     h.send("and now?")
     for request in h.model.requests[1:]:
@@ -297,7 +304,7 @@ def test_stash_of_another_plugin_is_unreachable(harness: Make) -> None:
         def pre_model(self, ctx: Any) -> None:
             assert ctx.stash["key"] == "good"
 
-    h = company(harness, Good, Bad)
-    failures = ears(h)
+    h = make_harness(harness, Good, Bad)
+    failures = collect_failures(h)
     assert h.send("go").text == "well"
     assert failures == []

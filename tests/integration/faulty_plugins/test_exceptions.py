@@ -14,14 +14,14 @@ from support.healthy_plugin import (
     CALLED,
     GUARDED,
     TOOLS,
-    Visit,
-    acting,
-    company,
-    crossed,
-    ears,
-    raising,
-    visit,
-    works,
+    HookCalls,
+    call_every_hook,
+    collect_failures,
+    crossed_params,
+    healthy_plugin_works,
+    make_harness,
+    plugin_doing,
+    plugin_raising,
 )
 from support.matrices import sampled
 
@@ -45,7 +45,7 @@ async def later(error: BaseException) -> None:
     raise error
 
 
-def named(found: Visit, hook: str, log: str) -> bool:
+def named(found: HookCalls, hook: str, log: str) -> bool:
     """True if the person or the operator can tell that ``bad`` failed in ``hook``."""
     if hook in ("setup", "register_tools", "register_channels", "teardown"):
         return f"plugin bad is not on: {hook}" in log or f"plugin bad failed in {hook}" in log
@@ -53,7 +53,7 @@ def named(found: Visit, hook: str, log: str) -> bool:
     return told == {("bad", hook)} and f"plugin bad failed in {hook}" in log
 
 
-def assert_survived(found: Visit, hook: str) -> None:
+def assert_survived(found: HookCalls, hook: str) -> None:
     """Every turn ended, with the answer or with a sentence that names the plugin."""
     if hook == "on_message":
         assert (found.turn.stop, found.after.stop) == ("denied", "denied")
@@ -82,9 +82,9 @@ def test_hook_that_raises_is_survived_and_named(
 ) -> None:
     if asynchronous and hook.startswith("register_"):
         pytest.skip("it is called synchronously")
-    bad = acting(hook, lambda: later(ValueError(MOON))) if asynchronous else None
-    h = company(harness, bad or raising(hook, ValueError(MOON)))
-    found = visit(h)
+    bad = plugin_doing(hook, lambda: later(ValueError(MOON))) if asynchronous else None
+    h = make_harness(harness, bad or plugin_raising(hook, ValueError(MOON)))
+    found = call_every_hook(h)
     assert_survived(found, hook)
     assert named(found, hook, caplog.text)
     assert MOON in caplog.text
@@ -95,9 +95,9 @@ def test_plugin_that_raises_in_every_hook_is_survived(harness: Make) -> None:
         raise ValueError(MOON)
 
     everywhere = [h for h in CALLED if h not in ("setup", "on_message", "around_model")]
-    hooks = {hook: vars(acting(hook, act))["implementation"] for hook in everywhere}
-    h = company(harness, type("Bad", (Plugin,), hooks))
-    found = visit(h)
+    hooks = {hook: vars(plugin_doing(hook, act))["implementation"] for hook in everywhere}
+    h = make_harness(harness, type("Bad", (Plugin,), hooks))
+    found = call_every_hook(h)
     assert (found.turn.stop, found.turn.text) == ("done", "well")
     assert all("bad" in text for text in found.results.values())
     assert {failure.plugin for failure in found.failures} == {"bad"}
@@ -124,8 +124,8 @@ def test_plugin_without_guards_is_off_after_three_failures_with_a_notice(harness
         def pre_model(self) -> None:
             raise ValueError(MOON)
 
-    h = company(harness, Bad)
-    failures = ears(h)
+    h = make_harness(harness, Bad)
+    failures = collect_failures(h)
     outcome = h.send("go")
     assert outcome.text == "well"
     assert [failure.off for failure in failures] == [False, False, True]
@@ -161,12 +161,12 @@ def _chained() -> BaseException:
     return error
 
 
-@sampled(("fault", "hook"), crossed(FAULTS, KINDS))
+@sampled(("fault", "hook"), crossed_params(FAULTS, KINDS))
 def test_hook_exception_of_any_type_is_survived(
     harness: Make, caplog: Any, fault: str, hook: str
 ) -> None:
-    h = company(harness, raising(hook, FAULTS[fault]()))
-    found = visit(h)
+    h = make_harness(harness, plugin_raising(hook, FAULTS[fault]()))
+    found = call_every_hook(h)
     assert_survived(found, hook)
     assert named(found, hook, caplog.text)
 
@@ -175,18 +175,18 @@ def test_hook_exception_of_any_type_is_survived(
 def test_async_hook_exception_of_any_type_is_survived(
     harness: Make, caplog: Any, fault: str
 ) -> None:
-    h = company(harness, acting("pre_prompt", lambda: later(FAULTS[fault]())))
-    found = visit(h)
+    h = make_harness(harness, plugin_doing("pre_prompt", lambda: later(FAULTS[fault]())))
+    found = call_every_hook(h)
     assert_survived(found, "pre_prompt")
     assert named(found, "pre_prompt", caplog.text)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_setup_exception_of_any_type_fails_the_plugin(harness: Make, fault: str) -> None:
-    h = company(harness, raising("setup", FAULTS[fault]()))
+    h = make_harness(harness, plugin_raising("setup", FAULTS[fault]()))
     assert h.states()["bad"][0] == "failed"
     assert "setup" in h.states()["bad"][1]
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -198,8 +198,8 @@ def test_middleware_exception_of_any_type_is_named_in_the_result(harness: Make, 
 
         return middleware
 
-    h = company(harness, acting("around_tool", act))
-    found = visit(h)
+    h = make_harness(harness, plugin_doing("around_tool", act))
+    found = call_every_hook(h)
     assert (found.turn.stop, found.turn.text) == ("done", "well")
     assert all("plugin bad failed in around_tool" in text for text in found.results.values())
 
@@ -222,12 +222,12 @@ def test_tool_exception_of_any_type_is_a_failed_result(
             raise FAULTS[fault]()
 
     name = "awaited" if asynchronous else "plain"
-    h = company(harness, Bad, model=[[calls(name)], "well"])
+    h = make_harness(harness, Bad, model=[[calls(name)], "well"])
     outcome = h.send("go")
     assert outcome.text == "well"
     (result,) = outcome.tool_calls
     assert result.text.startswith(f"Error: {name} failed")
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -238,9 +238,9 @@ def test_command_exception_of_any_type_is_a_sentence(harness: Make, fault: str) 
             """Fall."""
             raise FAULTS[fault]()
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.send("/fall").text.startswith("/fall failed")
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_command_reply_with_lone_surrogate_is_survived(harness: Make) -> None:
@@ -250,9 +250,9 @@ def test_command_reply_with_lone_surrogate_is_survived(harness: Make) -> None:
             """Fall."""
             return "moon \ud83d"
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.send("/fall").text.startswith("moon ")
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_system_exit_in_a_task_ends_only_the_task(harness: Make, caplog: Any) -> None:
@@ -265,7 +265,7 @@ def test_system_exit_in_a_task_ends_only_the_task(harness: Make, caplog: Any) ->
         async def pre_prompt(self) -> None:
             await asyncio.sleep(0.01)
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.send("go").text == "well"
-    assert works(h)
+    assert healthy_plugin_works(h)
     assert "bad:sweep" in caplog.text

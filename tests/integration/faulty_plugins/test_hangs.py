@@ -17,7 +17,13 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import HOOKS, Inbound, Plugin, command, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import CALLED, acting, company, ears, visit
+from support.healthy_plugin import (
+    CALLED,
+    call_every_hook,
+    collect_failures,
+    make_harness,
+    plugin_doing,
+)
 from support.matrices import sampled
 
 from .test_exceptions import assert_survived
@@ -48,8 +54,8 @@ WAITING = [hook for hook in CALLED if not HOOKS[hook].sync and HOOKS[hook].deadl
 def test_hook_that_never_returns_times_out_and_is_named(
     harness: Make, caplog: Any, hook: str
 ) -> None:
-    h = company(harness, acting(hook, waits), deadlines={hook: SOON})
-    found = visit(h)
+    h = make_harness(harness, plugin_doing(hook, waits), deadlines={hook: SOON})
+    found = call_every_hook(h)
     assert_survived(found, hook)
     assert "no answer within 0.05 s" in caplog.text
     if HOOKS[hook].kind != "observe" or hook not in ("setup", "teardown"):
@@ -57,8 +63,8 @@ def test_hook_that_never_returns_times_out_and_is_named(
 
 
 def test_hook_that_suppresses_cancellation_still_fails(harness: Make) -> None:
-    h = company(harness, acting("pre_prompt", clings), deadlines={"pre_prompt": SOON})
-    failures = ears(h)
+    h = make_harness(harness, plugin_doing("pre_prompt", clings), deadlines={"pre_prompt": SOON})
+    failures = collect_failures(h)
     assert h.send("go").text == "well"
     assert [failure.reason for failure in failures] == ["no answer within 0.05 s"]
 
@@ -74,8 +80,8 @@ def test_guard_that_never_answers_denies(harness: Make) -> None:
             return "boom"
 
     script = [[calls("danger")], "well"]
-    h = company(
-        harness, acting("pre_tool", waits), Danger, deadlines={"pre_tool": SOON}, model=script
+    h = make_harness(
+        harness, plugin_doing("pre_tool", waits), Danger, deadlines={"pre_tool": SOON}, model=script
     )
     outcome = h.send("go", approve="yes")
     assert outcome.text == "well"
@@ -87,7 +93,7 @@ def test_guard_that_never_answers_denies(harness: Make) -> None:
 
 
 async def test_reply_does_not_wait_for_a_hanging_end_of_turn(harness: Make) -> None:
-    h = company(harness, acting("end_of_turn", waits), model=["one", "two"])
+    h = make_harness(harness, plugin_doing("end_of_turn", waits), model=["one", "two"])
     await h.aopen()
     before = asyncio.all_tasks()
     await h.channel.say("first")
@@ -108,7 +114,7 @@ async def test_middleware_that_never_returns_can_be_stopped(harness: Make, hook:
 
         return middleware
 
-    h = company(harness, acting(hook, act))
+    h = make_harness(harness, plugin_doing(hook, act))
     runtime = await h.aopen()
     await h.channel.say("go")
     await entered.wait()
@@ -189,8 +195,8 @@ def test_plugin_that_blocks_the_event_loop_is_logged(
 ) -> None:
     dawdler = type("Dawdler", (Dawdler,), {"where": where, "__module__": __name__})
     step: Any = [calls("dawdle" if where == "a tool" else "look")]
-    h = company(harness, dawdler, model=[step, "well"])
-    failures = ears(h)
+    h = make_harness(harness, dawdler, model=[step, "well"])
+    failures = collect_failures(h)
     outcome = h.send("/dawdle" if where == "a command" else "go")
     assert outcome.stop in ("command", "done")
     (line,) = [r.getMessage() for r in caplog.records if "blocks the event loop" in r.getMessage()]
@@ -222,5 +228,5 @@ def test_tool_that_never_returns_does_not_stop_other_chats(harness: Make) -> Non
         await h.channel.replies(2)
         return [reply.text for reply in replies]
 
-    h = company(harness, Bad, model=[[calls("dawdle")], "for two", "for one"])
+    h = make_harness(harness, Bad, model=[[calls("dawdle")], "for two", "for one"])
     assert h.run(talk())[0] == "for two"

@@ -12,7 +12,7 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Plugin, Section, Tool, command, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import Healthy, company, left, works
+from support.healthy_plugin import Healthy, healthy_plugin_works, make_harness, registrations
 
 Make = Callable[..., Any]
 BEATS: list[str] = []
@@ -109,10 +109,10 @@ class Bad(Plugin[NoConfig]):
 
 
 def test_failed_setup_leaves_nothing_registered(harness: Make) -> None:
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.states()["bad"][0] == "failed"
-    assert left(h, "bad") == []
-    assert works(h)
+    assert registrations(h, "bad") == []
+    assert healthy_plugin_works(h)
     assert h.checks() == []
     assert h.plugin(Healthy).host.services.get(Bell) is None
     assert "BAD GUIDANCE" not in h.model.last.system
@@ -123,11 +123,11 @@ def test_failed_setup_leaves_nothing_registered(harness: Make) -> None:
 
 
 def test_plugin_that_failed_in_setup_can_be_switched_off(harness: Make) -> None:
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.states()["bad"][0] == "failed"
     h.run(h.runtime.plugins.switch_off("bad"))
     assert h.states()["bad"][0] == "failed", "it was never on"
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def switching(spawn: Callable[[Any], Any]) -> type[Plugin[Any]]:
@@ -145,7 +145,7 @@ def switching(spawn: Callable[[Any], Any]) -> type[Plugin[Any]]:
 async def test_task_that_ignores_cancellation_does_not_block_close(
     harness: Make, caplog: Any
 ) -> None:
-    h = company(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
+    h = make_harness(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
     await h.aopen()
     await asyncio.sleep(0)
     await h.aclose()
@@ -157,7 +157,7 @@ async def test_task_that_ignores_cancellation_does_not_block_close(
 
 @pytest.mark.slow
 async def test_task_that_ignores_cancellation_does_not_block_switch_off(harness: Make) -> None:
-    h = company(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
+    h = make_harness(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
     runtime = await h.aopen()
     await asyncio.sleep(0)
     await runtime.plugins.switch_off("switched")
@@ -175,7 +175,7 @@ async def test_task_with_its_own_timeouts_is_not_cancelled(harness: Make) -> Non
         BEATS.append("polled")
 
     tasks: list[asyncio.Task[Any]] = []
-    h = company(harness, switching(lambda host: tasks.append(host.spawn(polls(), "poll"))))
+    h = make_harness(harness, switching(lambda host: tasks.append(host.spawn(polls(), "poll"))))
     await h.aopen()
     await tasks[0]
     assert BEATS == ["polled"]
@@ -184,7 +184,7 @@ async def test_task_with_its_own_timeouts_is_not_cancelled(harness: Make) -> Non
 
 async def test_task_that_fails_on_cancellation_is_logged(harness: Make, caplog: Any) -> None:
     before = asyncio.all_tasks()
-    h = company(harness, switching(lambda host: host.spawn(breaks(), "sweep")), model=["well"])
+    h = make_harness(harness, switching(lambda host: host.spawn(breaks(), "sweep")), model=["well"])
     await h.aopen()
     await asyncio.sleep(0)
     await h.aclose()
@@ -214,16 +214,16 @@ def test_task_that_spawns_tasks_forever_ends_with_its_plugin(harness: Make) -> N
         assert len(BEATS) == count
         return outcome.text, len(asyncio.all_tasks() - before)
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.run(talk()) == ("well", 0)
 
 
 def test_spawn_of_a_non_coroutine_fails_only_that_plugin(harness: Make) -> None:
-    h = company(harness, switching(lambda host: host.spawn(7, "seven")))
+    h = make_harness(harness, switching(lambda host: host.spawn(7, "seven")))
     state, reason = h.states()["switched"]
     assert state == "failed"
     assert "coroutine" in reason
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -238,10 +238,10 @@ def test_destructor_that_raises_is_survived(harness: Make) -> None:
         def start_of_turn(self) -> None:
             Trap()
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     assert h.send("go").text == "well"
     assert BEATS == ["deleted"]
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_plugin_that_removes_other_plugins_objects_is_survived(harness: Make, caplog: Any) -> None:
@@ -260,7 +260,7 @@ def test_plugin_that_removes_other_plugins_objects_is_survived(harness: Make, ca
             self.host.signals.disconnect("end_of_turn", None)
             self.host.services.undo() if hasattr(self.host.services, "undo") else None
 
-    h = company(harness, Bad, model=[[calls("bad_tool"), calls("bad_tool")], "well"])
+    h = make_harness(harness, Bad, model=[[calls("bad_tool"), calls("bad_tool")], "well"])
     outcome = h.send("go")
     assert outcome.text == "well"
     assert outcome.tool_calls[1].text.startswith("Denied: guard 'bad' failed")
@@ -273,7 +273,7 @@ def test_plugins_that_require_each_other_are_both_on(harness: Make) -> None:
     class Two(Plugin[NoConfig]):
         requires: ClassVar[tuple[str, ...]] = ("one",)
 
-    h = company(harness, One, Two)
+    h = make_harness(harness, One, Two)
     assert {state for state, _ in h.states().values()} == {"on"}
 
 
@@ -283,13 +283,13 @@ def test_chain_of_missing_requirements_fails_and_names_each(harness: Make) -> No
 
     names = [f"P{n}" for n in range(8)]
     made = [needs(name, f"p{n + 1}") for n, name in enumerate(names)]
-    h = company(harness, *made)
+    h = make_harness(harness, *made)
     states = h.states()
     for number in range(8):
         state, reason = states[f"p{number}"]
         assert state == "failed"
         assert f"p{number + 1}" in reason
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 # Tools that no model can be told of
@@ -320,9 +320,9 @@ class SchemaThatIsNoJson(Plugin[NoConfig]):
 def test_tool_without_a_valid_schema_is_left_out_and_names_its_plugin(
     harness: Make, caplog: Any, bad: type[Plugin[Any]]
 ) -> None:
-    h = company(harness, bad)
+    h = make_harness(harness, bad)
     (name,) = [name for name in h.states() if name != "healthy"]
-    assert works(h)
+    assert healthy_plugin_works(h)
     assert "bad_tool" not in [schema.name for schema in h.model.last.tools]
     told = [record.getMessage() for record in caplog.records] + [h.states()[name][1]]
     assert any("bad_tool" in line for line in told)

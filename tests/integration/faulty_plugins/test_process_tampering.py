@@ -10,7 +10,12 @@ import pytest
 from hookline.testing import calls
 from hookline_hookspecs import Deny, Plugin, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import acting, company, ears, works
+from support.healthy_plugin import (
+    collect_failures,
+    healthy_plugin_works,
+    make_harness,
+    plugin_doing,
+)
 from support.machine import Machine
 from support.site_packages import Site
 
@@ -33,8 +38,8 @@ async def waits_for_the_cancelled() -> None:
 def test_hook_that_awaits_a_cancelled_task_fails_but_the_turn_goes_on(
     harness: Make, caplog: Any, hook: str
 ) -> None:
-    h = company(harness, acting(hook, waits_for_the_cancelled))
-    failures = ears(h)
+    h = make_harness(harness, plugin_doing(hook, waits_for_the_cancelled))
+    failures = collect_failures(h)
     outcome = h.send("go")
     assert (outcome.stop, outcome.text) == ("done", "well")
     assert {failure.plugin for failure in failures} == {"bad"}
@@ -52,7 +57,7 @@ async def test_hook_that_cancels_its_own_task_stops_only_the_turn(harness: Make)
             task.cancel()
         turns.append("turn")
 
-    h = company(harness, acting("start_of_turn", cancel_once), model=["lost", "well"])
+    h = make_harness(harness, plugin_doing("start_of_turn", cancel_once), model=["lost", "well"])
     await h.aopen()
     await h.channel.say("first")
     await h.channel.say("second")
@@ -81,12 +86,12 @@ def stops_the_loop() -> None:
 def test_plugin_that_tampers_with_the_event_loop_is_survived(
     harness: Make, caplog: Any, hook: str, act: Callable[[], Any]
 ) -> None:
-    h = company(harness, acting(hook, act))
-    failures = ears(h)
+    h = make_harness(harness, plugin_doing(hook, act))
+    failures = collect_failures(h)
     assert h.send("go").text == "well"
     assert {failure.plugin for failure in failures} == {"bad"}
     assert "running" in failures[0].reason
-    assert works(h) or hook == "pre_tool"
+    assert healthy_plugin_works(h) or hook == "pre_tool"
 
 
 def test_plugin_with_endless_recursion_is_survived(harness: Make) -> None:
@@ -95,7 +100,7 @@ def test_plugin_with_endless_recursion_is_survived(harness: Make) -> None:
         async def pre_read(self, excerpt: Any) -> Any:
             return Deny(await self.host.read(excerpt.text, "again"))
 
-    h = company(harness, Bad, model=[[calls("look")], "well"])
+    h = make_harness(harness, Bad, model=[[calls("look")], "well"])
     outcome = h.send("go")
     assert outcome.text == "well"
     assert outcome.tool_calls[0].text.startswith("Denied: ")
@@ -111,10 +116,10 @@ def test_tool_that_nests_turns_endlessly_is_survived(harness: Make) -> None:
             return f"{turn.stop}: {turn.reply}"
 
     endless = [[calls("delegate")] for _ in range(200)]
-    h = company(harness, Bad, model=[*endless, *["enough"] * 400])
+    h = make_harness(harness, Bad, model=[*endless, *["enough"] * 400])
     outcome = h.send("go")
     assert outcome.stop in ("done", "error")
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 # The process

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hookline_hookspecs import Plugin, hookimpl
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import company, ears, works
+from support.healthy_plugin import collect_failures, healthy_plugin_works, make_harness
 
 Make = Callable[..., Any]
 MANY = 100_000
@@ -44,7 +44,7 @@ def test_hook_that_sends_100000_signals_is_survived(harness: Make) -> None:
             for number in range(MANY):
                 self.host.signals.send("budget", number)
 
-    h = company(harness, Bad, Listens)
+    h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
     assert heard(h) == [*range(MANY), "end"]
 
@@ -73,7 +73,7 @@ def test_async_receiver_of_10000_signals_is_survived(harness: Make) -> None:
         await h.aclose()
         return outcome, len(asyncio.all_tasks()) - before
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     outcome, lasting = h.run(talk())
     assert outcome.text == "well"
     assert lasting == 0
@@ -102,13 +102,13 @@ def test_receivers_that_resend_their_signal_are_stopped(
         def start_of_turn(self) -> None:
             self.host.signals.send("budget", 7)
 
-    h = company(harness, Bad, Listens)
+    h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
     assert heard(h)[-1] == "end"
     assert 7 in heard(h)
     assert len(rounds) <= MANY // 10
     assert any("bad" in line and "budget" in line for line in warnings(caplog))
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_failing_receiver_of_plugin_failed_is_survived(harness: Make, caplog: Any) -> None:
@@ -124,8 +124,8 @@ def test_failing_receiver_of_plugin_failed_is_survived(harness: Make, caplog: An
         def start_of_turn(self) -> None:
             raise ValueError("the first")
 
-    h = company(harness, Bad)
-    failures = ears(h)
+    h = make_harness(harness, Bad)
+    failures = collect_failures(h)
     assert h.send("go").text == "well"
     assert [failure.plugin for failure in failures] == ["bad"]
 
@@ -159,13 +159,13 @@ def test_signal_receiver_that_raises_is_named(
         async def later(self, event: Any, ctx: Any) -> None:
             raise FAULTS[fault]
 
-    h = company(harness, Bad, Listens)
+    h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
     assert heard(h) == ["end"]
     (line,) = [line for line in warnings(caplog) if "receiver" in line]
     assert "bad" in line
     assert "start_of_turn" in line
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 RECEIVERS: dict[str, Any] = {
@@ -183,7 +183,7 @@ def test_invalid_signal_receiver_is_survived(harness: Make, receiver: Any) -> No
         def setup(self, host: Any) -> None:
             host.signals.connect("start_of_turn", receiver)
 
-    h = company(harness, Bad, Listens)
+    h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
     assert heard(h) == ["end"]
 
@@ -195,9 +195,9 @@ def test_signal_with_a_wrong_event_is_survived(harness: Make) -> None:
             for name in ("notice", "delta", "plugin_failed", "end_of_turn", "", "no such signal"):
                 self.host.signals.send(name, object())
 
-    h = company(harness, Bad, Listens)
+    h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 def test_signal_receiver_of_a_failed_plugin_is_disconnected(harness: Make) -> None:
@@ -209,8 +209,8 @@ def test_signal_receiver_of_a_failed_plugin_is_disconnected(harness: Make) -> No
             host.signals.connect("start_of_turn", lambda event, ctx: beats.append("heard"))
             raise ValueError("half way")
 
-    h = company(harness, Bad)
-    assert works(h)
+    h = make_harness(harness, Bad)
+    assert healthy_plugin_works(h)
     assert beats == []
 
 
@@ -230,7 +230,7 @@ def test_odd_notices_are_shown_as_text(harness: Make, text: Any) -> None:
         def pre_prompt(self, ctx: Any) -> None:
             ctx.notify(text)
 
-    h = company(harness, Bad)
+    h = make_harness(harness, Bad)
     outcome = h.send("go")
     assert outcome.text == "well"
     assert [notice.plugin for notice in outcome.notices if notice.plugin == "bad"] == ["bad"]

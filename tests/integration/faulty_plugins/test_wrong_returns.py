@@ -25,7 +25,15 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.plugin import NoConfig
-from support.healthy_plugin import CALLED, acting, company, crossed, ears, visit, works
+from support.healthy_plugin import (
+    CALLED,
+    call_every_hook,
+    collect_failures,
+    crossed_params,
+    healthy_plugin_works,
+    make_harness,
+    plugin_doing,
+)
 from support.matrices import sampled
 
 from .test_exceptions import assert_survived
@@ -72,12 +80,12 @@ TELLING = [h for h in CALLED if HOOKS[h].kind == "observe" or h.startswith("regi
 ASKING = [h for h in CALLED if h not in TELLING]
 
 
-@sampled(("hook", "wrong"), crossed(ASKING, WRONG))
+@sampled(("hook", "wrong"), crossed_params(ASKING, WRONG))
 def test_hook_return_of_the_wrong_type_is_named(
     harness: Make, caplog: Any, hook: str, wrong: str
 ) -> None:
-    h = company(harness, acting(hook, WRONG[wrong]))
-    found = visit(h)
+    h = make_harness(harness, plugin_doing(hook, WRONG[wrong]))
+    found = call_every_hook(h)
     assert_survived(found, hook)
     assert {(failure.plugin, failure.hook) for failure in found.failures} == {("bad", hook)}
     assert f"plugin bad failed in {hook}" in caplog.text
@@ -85,15 +93,15 @@ def test_hook_return_of_the_wrong_type_is_named(
 
 @sampled("hook", TELLING)
 def test_unexpected_return_from_an_observer_hook_changes_nothing(harness: Make, hook: str) -> None:
-    h = company(harness, acting(hook, Hostile))
-    assert_survived(visit(h), "")
+    h = make_harness(harness, plugin_doing(hook, Hostile))
+    assert_survived(call_every_hook(h), "")
 
 
 def test_coroutine_with_a_wrong_result_is_named(harness: Make) -> None:
     async def soon() -> int:
         return 7
 
-    found = visit(company(harness, acting("pre_prompt", soon)))
+    found = call_every_hook(make_harness(harness, plugin_doing("pre_prompt", soon)))
     assert_survived(found, "pre_prompt")
     assert "int" in found.failures[0].reason
 
@@ -142,8 +150,8 @@ def answering(hook: str, answer: Callable[[Any], Any]) -> type[Plugin[Any]]:
 def test_return_with_wrong_field_types_is_named(
     harness: Make, caplog: Any, hook: str, answer: Callable[[Any], Any]
 ) -> None:
-    h = company(harness, answering(hook, answer))
-    found = visit(h)
+    h = make_harness(harness, answering(hook, answer))
+    found = call_every_hook(h)
     assert_survived(found, hook)
     assert {(failure.plugin, failure.hook) for failure in found.failures} == {("bad", hook)}
     assert f"plugin bad failed in {hook}" in caplog.text
@@ -151,8 +159,10 @@ def test_return_with_wrong_field_types_is_named(
 
 def test_valid_contributions_beside_an_invalid_one_are_kept(harness: Make) -> None:
     good = ContextBlock("tag", "GOOD")
-    h = company(harness, acting("pre_prompt", lambda: [good, ContextBlock("tag", None), 7]))  # type: ignore[arg-type]
-    visit(h)
+    h = make_harness(
+        harness, plugin_doing("pre_prompt", lambda: [good, ContextBlock("tag", None), 7])
+    )  # type: ignore[arg-type]
+    call_every_hook(h)
     assert "GOOD" in h.model.requests[0].messages[0].context
 
 
@@ -176,8 +186,8 @@ def test_middleware_with_a_wrong_result_is_survived(
 
         return middleware
 
-    h = company(harness, acting(hook, act))
-    assert_survived(visit(h), hook)
+    h = make_harness(harness, plugin_doing(hook, act))
+    assert_survived(call_every_hook(h), hook)
 
 
 NO_MIDDLEWARE: dict[str, Callable[[], Any]] = {
@@ -190,7 +200,7 @@ NO_MIDDLEWARE: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("act", NO_MIDDLEWARE.values(), ids=NO_MIDDLEWARE)
 @pytest.mark.parametrize("hook", ["around_tool", "around_model"])
 def test_invalid_middleware_is_survived(harness: Make, hook: str, act: Callable[[], Any]) -> None:
-    assert_survived(visit(company(harness, acting(hook, act))), hook)
+    assert_survived(call_every_hook(make_harness(harness, plugin_doing(hook, act))), hook)
 
 
 TOOL_RESULTS: dict[str, Callable[[Any], Any]] = {
@@ -218,12 +228,12 @@ def test_tool_with_a_wrong_result_is_survived(harness: Make, value: Callable[[An
             """Answer oddly."""
             return value(ctx)
 
-    h = company(harness, Bad, model=[[calls("odd")], "well"])
+    h = make_harness(harness, Bad, model=[[calls("odd")], "well"])
     outcome = h.send("go")
     assert (outcome.stop, outcome.text) == ("done", "well")
     (result,) = outcome.tool_calls
     assert isinstance(result.text, str)
-    assert works(h)
+    assert healthy_plugin_works(h)
 
 
 @pytest.mark.slow
@@ -231,8 +241,8 @@ def test_none_in_any_required_field_of_a_hook_result_is_refused(harness: Make) -
     """No ``None`` in a field that may not be None gets past the bus, whichever field it is."""
     for kind, hook in ((ModelRequest, "pre_model"), (Reply, "pre_reply")):
         for name in [f.name for f in fields(kind) if f.default is not None]:
-            h = company(harness, answering(hook, lambda e, n=name: replace(e, **{n: None})))
-            failures = ears(h)
+            h = make_harness(harness, answering(hook, lambda e, n=name: replace(e, **{n: None})))
+            failures = collect_failures(h)
             assert h.send("go").text == "well", name
             assert {failure.plugin for failure in failures} == {"bad"}, name
             h.close()
@@ -240,10 +250,12 @@ def test_none_in_any_required_field_of_a_hook_result_is_refused(harness: Make) -
 
 def test_malformed_message_added_by_pre_model_is_survived(harness: Make) -> None:
     odd = Message("assistant", ("text",))  # type: ignore[arg-type]
-    h = company(harness, answering("pre_model", lambda e: replace(e, messages=(*e.messages, odd))))
+    h = make_harness(
+        harness, answering("pre_model", lambda e: replace(e, messages=(*e.messages, odd)))
+    )
     outcome = h.send("go")
     assert outcome.stop in ("done", "error")
-    assert works(h) or outcome.stop == "error"
+    assert healthy_plugin_works(h) or outcome.stop == "error"
 
 
 def test_middleware_may_set_raw_on_a_response(harness: Make) -> None:
@@ -254,4 +266,4 @@ def test_middleware_may_set_raw_on_a_response(harness: Make) -> None:
 
         return middleware
 
-    assert_survived(visit(company(harness, acting("around_model", act))), "")
+    assert_survived(call_every_hook(make_harness(harness, plugin_doing("around_model", act))), "")

@@ -1,1 +1,1 @@
-"""What the stories on channels share: fakes of the platforms, and the model's script."""
+"""Helpers of the channel stories: fakes of the platforms, and the model's script."""

@@ -1,4 +1,4 @@
-"""What the model says, whatever the channel."""
+"""The model's script, the same for every channel."""
 
 from __future__ import annotations
 

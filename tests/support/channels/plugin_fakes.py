@@ -1,4 +1,4 @@
-"""The fakes of the channels' own tests, so that none is written twice."""
+"""The fakes of the channels' own tests, reused here."""
 
 from __future__ import annotations
 

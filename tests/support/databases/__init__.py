@@ -1,1 +1,1 @@
-"""Databases with faults, and a model that goes by the skills."""
+"""Databases with known problems, and a model that follows the skills."""

@@ -1,4 +1,4 @@
-"""Databases of their own on the servers of the run, with a login that only reads."""
+"""Databases with known problems on the servers of the run, with a read-only login."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from support import mariadb
 
-SICK = Path(__file__).parent / "faulty"
+FAULTY = Path(__file__).parent / "faulty"
 PATIENCE = 30.0
 """Seconds within which somebody who waits for a lock is seen to wait."""
 
 
-class Clinic:
-    """A PostgreSQL database with ailments; ``url`` is for a login that only reads."""
+class FaultyDatabase:
+    """A PostgreSQL database with known problems; ``url`` is for a read-only login."""
 
     def __init__(self, server: str) -> None:
         tag = secrets.token_hex(4)
@@ -31,7 +31,7 @@ class Clinic:
             admin.execute(f"GRANT pg_read_all_data, pg_monitor TO {self._reader}".encode())
             admin.execute(f"CREATE DATABASE {self._name}".encode())
         with self.connect(autocommit=True) as owner:
-            owner.execute((SICK / "postgres.sql").read_bytes())
+            owner.execute((FAULTY / "postgres.sql").read_bytes())
 
     @property
     def url(self) -> str:
@@ -55,9 +55,9 @@ class Clinic:
 
 
 @contextmanager
-def clinic(server: str) -> Iterator[Clinic]:
+def faulty_database(server: str) -> Iterator[FaultyDatabase]:
     """A database that is dropped in the end."""
-    made = Clinic(server)
+    made = FaultyDatabase(server)
     try:
         yield made
     finally:
@@ -65,14 +65,14 @@ def clinic(server: str) -> Iterator[Clinic]:
 
 
 @contextmanager
-def chain(sick: Clinic) -> Iterator[list[int]]:
-    """Three transactions, the second waits for the first and the third for the second; their pids.
+def lock_chain(faulty_db: FaultyDatabase) -> Iterator[list[int]]:
+    """Three transactions that wait for each other in a chain; yields their pids.
 
     What waits is sent and not read, so that it needs no thread.
     """
     changes = "UPDATE people SET name = 'changed' WHERE id = {}".format
     with ExitStack() as stack:
-        root, middle, last, watcher = (sick.connect(autocommit=True) for _ in range(4))
+        root, middle, last, watcher = (faulty_db.connect(autocommit=True) for _ in range(4))
         for one in (root, middle, last, watcher):
             stack.callback(one.close)
         for one, number in ((root, 1), (middle, 2)):
@@ -95,8 +95,8 @@ def _waiting(watcher: psycopg.Connection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-class MariaClinic:
-    """A MariaDB database with ailments; ``url`` is for a login that only reads."""
+class FaultyMariaDB:
+    """A MariaDB database with known problems; ``url`` is for a read-only login."""
 
     def __init__(self, server: mariadb.Server) -> None:
         self._server = server
@@ -114,7 +114,7 @@ class MariaClinic:
                 cursor.execute(f"GRANT {right} TO doctor@localhost")
         with self.connect() as owner:
             cursor = owner.cursor()
-            text = (SICK / "mariadb.sql").read_text("utf-8").removesuffix(";\n")
+            text = (FAULTY / "mariadb.sql").read_text("utf-8").removesuffix(";\n")
             for statement in text.split(";\n"):
                 cursor.execute(statement)
 
@@ -123,7 +123,7 @@ class MariaClinic:
         return self._server.connect("sick")
 
     @contextmanager
-    def chain(self) -> Iterator[list[int]]:
+    def lock_chain(self) -> Iterator[list[int]]:
         """Three transactions, the second waits for the first and the third for the second; their
         connections' numbers."""
         changes = "UPDATE people SET name = 'changed' WHERE id = {}".format
@@ -158,6 +158,6 @@ class MariaClinic:
 
 
 def _refused(connection: Any, sql: str) -> None:
-    """Run what waits until somebody ends it."""
+    """Run a statement that waits until its session is ended."""
     with suppress(Exception):
         connection.cursor().execute(sql)

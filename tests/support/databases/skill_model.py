@@ -1,4 +1,4 @@
-"""A model that goes by a skill: it reads its file for the engine and asks its queries."""
+"""A model that follows a skill: it reads the file for the engine and runs its queries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def reference(skill: str, engine: str) -> str:
     return FOLDER.joinpath(skill, "references", f"{engine}.md").read_text("utf-8")
 
 
-class Practice:
+class SkillHome:
     """A home with the skills, one database ``prod``, and a model that follows a skill."""
 
     def __init__(self, harness: Callable[..., Harness], url: str) -> None:
@@ -51,7 +51,7 @@ class Practice:
         self._turns = 0
 
     def follow(self, question: str, skill: str, explain: Sequence[str] = ()) -> dict[str, str]:
-        """Ask the question; the model goes by the skill, explains some statements, and answers.
+        """Ask the question; the model follows the skill, explains some statements, and answers.
 
         The results by the headings of the skill's file; those of ``db_explain`` by the statement.
         Fails if the skill does not come with the question.

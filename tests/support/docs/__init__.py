@@ -1,1 +1,1 @@
-"""The pages of the documentation, and a reader who does what they say."""
+"""The pages of the documentation, and a reader who follows them."""

@@ -1,4 +1,4 @@
-"""Somebody who has an environment, an empty home and a page, and does what the page says."""
+"""A reader with an environment and an empty home who does what a page says."""
 
 from __future__ import annotations
 

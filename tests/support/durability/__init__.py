@@ -1,1 +1,1 @@
-"""Processes that are killed, and what they have left."""
+"""Processes that are killed, and what they leave behind."""

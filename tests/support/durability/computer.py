@@ -1,4 +1,4 @@
-"""A computer with nothing on it but Hookline, and a look into what it has stored."""
+"""A computer with only Hookline on it, and readers of its store."""
 
 from __future__ import annotations
 

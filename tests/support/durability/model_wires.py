@@ -1,4 +1,4 @@
-"""Model servers that outlive the processes they serve, and say the same on either wire."""
+"""Model servers that outlive their clients and behave the same on either wire."""
 
 from __future__ import annotations
 

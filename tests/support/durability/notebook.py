@@ -1,4 +1,4 @@
-"""A plugin with tools that leave a trace on disk each time they run: ``ran.log``, a line a run."""
+"""A plugin whose tools append a line to ``ran.log`` each time they run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A process on a shared home: it leaves messages behind, or answers those that were left.
+"""A process on a shared home that leaves messages behind, or answers those left.
 
 ``python recovering.py HOME leave`` receives messages and dies; ``python recovering.py HOME answer``
 says that it is ready, and recovers once a line comes in.

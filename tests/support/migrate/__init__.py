@@ -1,1 +1,1 @@
-"""Homes of other programs, and the commands that move them in."""
+"""Homes of other programs, and the commands that import them."""

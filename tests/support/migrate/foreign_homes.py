@@ -1,4 +1,4 @@
-"""Homes as the other programs write them.
+"""Homes as other programs write them.
 
 Hermes Agent 0.19.0 and nanobot 0.3.5 were run against a local model, and their files read;
 OpenClaw's and MicroClaw's tables are those of their sources, without the columns that are not read.

@@ -1,4 +1,4 @@
-"""Many chats at once: none hears of another's secret, each keeps its order, all are served soon."""
+"""Many chats at once: secrets stay in their chat, order is kept, all are answered soon."""
 
 from __future__ import annotations
 

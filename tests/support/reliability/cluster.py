@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .fleet import Doors, Fleet
+from .fleet import Fleet, GatewayClient
 from .model import Model
 from .node import Node
 from .platform import Message, Platform, moody
@@ -160,12 +160,12 @@ async def _deliver(on: Stage, fleet: Fleet, messages: list[Message]) -> None:
     waiting = iter(twice)
 
     async def work() -> None:
-        doors = Doors(ports, on.seed)
+        clients = GatewayClient(ports, on.seed)
         try:
             for message in waiting:
-                await on.platform.deliver(doors, message)  # type: ignore[arg-type]
+                await on.platform.deliver(clients, message)  # type: ignore[arg-type]
         finally:
-            doors.close()
+            clients.close()
 
     async with asyncio.TaskGroup() as group:
         for _ in range(4):

@@ -153,8 +153,8 @@ class Fleet:
         self.server.close()
 
 
-class Doors:
-    """A way in for the platform: some gateway, and another one when that does not answer."""
+class GatewayClient:
+    """The platform's connection to some gateway, and to another when that does not answer."""
 
     def __init__(self, ports: list[int], seed: Any) -> None:
         self._lines = [Line(port) for port in ports]

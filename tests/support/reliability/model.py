@@ -1,4 +1,4 @@
-"""The model: says what it was asked, uses tools where it is told to, and remembers its prompts."""
+"""The model: repeats the message, uses tools when asked to, and records its prompts."""
 
 from __future__ import annotations
 

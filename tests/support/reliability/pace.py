@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cluster import Cluster, fleet_stage
-from .fleet import Doors, Fleet
+from .fleet import Fleet, GatewayClient
 from .platform import Message
 from .result import Result
 from .stage import Stage, judge_replies
@@ -89,11 +89,11 @@ async def _as_fast_as_it_goes(
         queues.setdefault(message.chat, []).append(message)
 
     async def talk(mine: list[Message]) -> None:
-        doors = Doors([node.port for node in fleet.named("gateway")], on.seed)
+        clients = GatewayClient([node.port for node in fleet.named("gateway")], on.seed)
         for message in mine:
-            await on.platform.deliver(doors, message)  # type: ignore[arg-type]
+            await on.platform.deliver(clients, message)  # type: ignore[arg-type]
             await _answer(on, message)
-        doors.close()
+        clients.close()
 
     await asyncio.gather(*map(talk, queues.values()))
 
@@ -110,19 +110,19 @@ async def _steadily(on: Stage, fleet: Fleet, much: Pace, said: str, result: Resu
     """Messages at a steady pace, each in a chat of its own turn; from the message to its reply."""
     count = max(10, int(much.rate * 10))
     messages = [Message(f"s{n}", f"c{n % much.chats}", f"[s{n}] hello") for n in range(count)]
-    doors = [Doors([h.port for h in fleet.named("gateway")], on.seed) for _ in range(8)]
+    clients = [GatewayClient([h.port for h in fleet.named("gateway")], on.seed) for _ in range(8)]
 
     async def one(number: int, message: Message) -> float:
         await asyncio.sleep(number / much.rate)
         begin = time.monotonic()
-        line = doors.pop() if doors else Doors([fleet.nodes["gateway0"].port], on.seed)
+        line = clients.pop() if clients else GatewayClient([fleet.nodes["gateway0"].port], on.seed)
         await on.platform.deliver(line, message)  # type: ignore[arg-type]
-        doors.append(line)
+        clients.append(line)
         await _answer(on, message)
         return on.platform.shown[on.platform.answers[message.id][0]].at - begin
 
     times = sorted(await asyncio.gather(*(one(n, m) for n, m in enumerate(messages))))
-    for line in doors:
+    for line in clients:
         line.close()
     median, late = times[len(times) // 2], times[int(len(times) * 0.95)]
     result.note(f"{said}, {much.rate:g} a second: median", f"{median * 1000:.0f} ms")

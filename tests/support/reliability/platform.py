@@ -1,4 +1,4 @@
-"""The platform: delivers messages until they are taken, and takes replies as a careful one does."""
+"""The platform: delivers messages until they are accepted, and accepts replies."""
 
 from __future__ import annotations
 

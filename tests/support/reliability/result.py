@@ -1,4 +1,4 @@
-"""What a scenario has found: numbers, what must hold always, what is aimed at."""
+"""The result of a scenario: numbers, invariants and targets."""
 
 from __future__ import annotations
 

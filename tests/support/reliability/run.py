@@ -1,4 +1,4 @@
-"""``python -m support.reliability.run SCENARIO``: run a scenario and print what it has found."""
+"""``python -m support.reliability.run SCENARIO``: run a scenario and print its result."""
 
 from __future__ import annotations
 

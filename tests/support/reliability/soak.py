@@ -1,4 +1,4 @@
-"""Steady traffic for long: memory, handles, threads and tasks stay where they were."""
+"""Steady traffic for a long time: memory, handles, threads and tasks do not grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every scenario needs: a platform, a model, a node, and their end."""
+"""The setup of every scenario: a platform, a model and a node."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def stage(
 
 
 def judge(result: Result, on: Stage, messages: list[Message], kills: list[float]) -> None:
-    """All that holds where the disk does not fail. ``kills``: when (``time.monotonic``)."""
+    """Check all invariants of a working disk. ``kills``: when (``time.monotonic``)."""
     judge_replies(result, on, messages)
     _judge_sent_again(result, on.platform, kills)
     _judge_calls(result, on.model, kills)
@@ -61,7 +61,7 @@ def judge(result: Result, on: Stage, messages: list[Message], kills: list[float]
 def judge_replies(
     result: Result, on: Stage, messages: list[Message], *, failed: bool = False
 ) -> None:
-    """Nothing lost, doubled, mixed up or turned round.
+    """Check that no reply is lost, doubled, mixed up or out of order.
 
     ``failed``: the disk did, so a turn may end in an error, and its message may wait for a restart
     while later ones are answered.

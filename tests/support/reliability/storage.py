@@ -1,4 +1,4 @@
-"""A disk that is full, that fails, or whose process dies while the log is written back."""
+"""A disk that is full or fails, and a process that dies during a checkpoint."""
 
 from __future__ import annotations
 

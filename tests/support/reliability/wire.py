@@ -1,4 +1,4 @@
-"""HTTP/1.1 by hand, so that thousands of messages cost the machine little: a client, a server."""
+"""A light HTTP/1.1 client and server, so that thousands of messages cost little."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A workspace, hosts and tools to be attacked, and the attacks."""
+"""A workspace, hosts and tools under attack, and the attacks."""

@@ -1,4 +1,4 @@
-"""A world to be attacked: a workspace, hosts on loopback, tools, and an account of the harm.
+"""A world under attack: a workspace, hosts on loopback, tools, and a record of the harm.
 
 The hosts are one server under three addresses: ``page`` is read from, ``evil`` collects, and
 ``api`` is somebody else's, with an open redirect.
@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @dataclass
 class Outcome:
-    """What came of a task: the results of the deed's calls, and what a person was asked.
+    """The outcome of a task: the results of the action's calls, and the questions to a person.
 
     ``read`` is False where the text did not come in, such as by a command that has no network.
     """
@@ -363,13 +363,13 @@ def data(name: str) -> Any:
 
 
 def attacks() -> list[tuple[str, str, str]]:
-    """Every source with every deed: the source, the deed's class and its name."""
+    """Every source with every action: the source, the action's class and its name."""
     deeds = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
     return [(source, *deed) for source in data("sources") for deed in deeds]
 
 
 def quick() -> list[tuple[str, str, str, str]]:
-    """Every deed once, after sources and in modes that take turns."""
+    """Every action once, with alternating sources and modes."""
     deeds = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
     sources, modes = list(data("sources")), ("deny", "alone", "chat")
     return [

@@ -64,7 +64,7 @@ class Library(Plugin[NoConfig]):
         return f"seen {where}"
 
 
-class Desk(Plugin[NoConfig]):
+class Observer(Plugin[NoConfig]):
     """Another plugin: a guard, a follower of every call, and tools of its own."""
 
     def __init__(self, *args: Any) -> None:
@@ -74,7 +74,7 @@ class Desk(Plugin[NoConfig]):
 
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
-        register(Tool("desk__hidden", "Hidden.", lambda: "hidden", deferred=True))
+        register(Tool("observer__hidden", "Hidden.", lambda: "hidden", deferred=True))
 
     @tool
     def ring(self) -> str:
@@ -103,7 +103,7 @@ def through(name: Any, arguments: Any = None, **kept: Any) -> ToolCall:
 
 
 def library(harness: Make, *said: Any, **options: Any) -> Any:
-    return harness(Library, Desk, model=[*said, "done"], **options)
+    return harness(Library, Observer, model=[*said, "done"], **options)
 
 
 def test_model_sees_the_bridge_but_no_deferred_tools(harness: Make) -> None:
@@ -122,9 +122,9 @@ def test_hooks_see_the_inner_call_and_the_model_its_bridge_call(harness: Make) -
     (result,) = outcome.tool_calls
     assert (result.call.name, result.call.arguments) == ("shelf__lend", {"title": "Emma"})
     assert (result.ok, result.text, RAN) == (True, "lent Emma", ["lend Emma"])
-    desk = h.plugin(Desk)
-    assert desk.judged == [("shelf__lend", {"title": "Emma"})]
-    assert desk.told == ["asked shelf__lend", "result shelf__lend"]
+    observer = h.plugin(Observer)
+    assert observer.judged == [("shelf__lend", {"title": "Emma"})]
+    assert observer.told == ["asked shelf__lend", "result shelf__lend"]
     # What the model said is sent back as it was, with the result under its id.
     asked, answered = h.model.requests[1].messages[-2:]
     assert [(call.name, call.id) for call in asked.tool_calls] == [("book_call", result.call.id)]
@@ -160,12 +160,12 @@ def test_approval_shows_the_literal_inner_arguments(
         (through("nonsense", {}), "no tool 'nonsense' is called through book_call"),
         (through("book_call", {"tool": "shelf__lend"}), "book_call itself is offered"),
         (through("ring"), "ring itself is offered, so call that"),
-        (through("desk__hidden"), "no tool 'desk__hidden' is called through book_call"),
+        (through("observer__hidden"), "no tool 'observer__hidden' is called through book_call"),
         (through(7), "argument 'tool' of book_call"),
         (through("shelf__lend", "title"), "argument 'arguments' of book_call"),
         (calls("book_call"), "book_call needs the argument 'tool'"),
         (through("shelf__lend", {}), "shelf__lend needs the argument 'title'"),
-        (calls("desk__hidden"), "unknown tool 'desk__hidden'"),
+        (calls("observer__hidden"), "unknown tool 'observer__hidden'"),
     ],
 )
 def test_deferred_call_errors_are_sentences_to_the_model(
@@ -195,7 +195,7 @@ def test_sub_agent_cannot_call_main_turn_deferred_tools(harness: Make) -> None:
 
     async def nested() -> Any:
         h.model.steps[:] = [[through("shelf__mine"), through("shelf__look")], "ok"]
-        return await h.plugin(Desk).host.run_turn("go")
+        return await h.plugin(Observer).host.run_turn("go")
 
     turn = h.run(nested())
     assert [result.ok for result in turn.tool_calls] == [False, True]
@@ -207,7 +207,7 @@ def test_session_without_the_bridge_cannot_call_deferred_tools(harness: Make) ->
     async def nested() -> Any:
         await h.aopen()
         h.model.steps[:] = [[through("shelf__look"), calls("shelf__look")], "ok"]
-        return await h.plugin(Desk).host.run_turn("go", tools=["ring"])
+        return await h.plugin(Observer).host.run_turn("go", tools=["ring"])
 
     turn = h.run(nested())
     assert [result.ok for result in turn.tool_calls] == [False, False]
@@ -232,7 +232,7 @@ def test_deferred_tool_of_another_plugin_is_not_replaced(harness: Make) -> None:
     h = library(harness)
     h.send("hello")
     with pytest.raises(Exception, match="is already provided by plugin"):
-        h.plugin(Library).register(Tool("desk__hidden", "Mine.", lambda: "", deferred=True))
+        h.plugin(Library).register(Tool("observer__hidden", "Mine.", lambda: "", deferred=True))
 
 
 def test_invalid_bridge_tool_is_refused() -> None:
@@ -249,7 +249,7 @@ from hookline.testing import Harness, calls
 from hookline_hookspecs import Plugin, Tool, hookimpl, tool
 from hookline_hookspecs.plugin import NoConfig
 
-class Desk(Plugin[NoConfig]):
+class Observer(Plugin[NoConfig]):
     pass
 
 class Library(Plugin[NoConfig]):
@@ -261,7 +261,7 @@ class Library(Plugin[NoConfig]):
         register(Tool("shelf__lend", "Lend.", lambda title: "lent", deferred=True))
 
 said = [calls("book_call", tool="shelf__lend", arguments={"title": "Emma"})]
-Harness(Library, Desk, home=Path(sys.argv[1]), model=[said, "never"]).send("go")
+Harness(Library, Observer, home=Path(sys.argv[1]), model=[said, "never"]).send("go")
 """
 
 
@@ -276,13 +276,13 @@ def test_resumed_turn_continues_with_the_inner_call(
     died = python(CRASHING, str(home), HOOKLINE_CRASH_AT=point)
     assert died.returncode == -signal.SIGKILL, died.stderr
 
-    h = harness(Library, Desk, home=home, model=["taken up", "next"])
+    h = harness(Library, Observer, home=home, model=["taken up", "next"])
     assert h.send("and now?").text == "next"
 
     asked, answered = h.model.requests[0].messages[-2:]
     assert [call.name for call in asked.tool_calls] == ["book_call"]
     assert answered.blocks[0].text.startswith(text)
     assert ran == RAN
-    assert [name for name, _ in h.plugin(Desk).judged] == ["shelf__lend"] * len(ran)
+    assert [name for name, _ in h.plugin(Observer).judged] == ["shelf__lend"] * len(ran)
     steps = h.run(h.runtime.engine.store.read(lambda db: db.fetch("SELECT * FROM steps")))
     assert [(s["name"], s["arguments"]) for s in steps] == [("shelf__lend", '{"title":"Emma"}')]

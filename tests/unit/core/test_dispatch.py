@@ -27,7 +27,7 @@ Make = Callable[..., Any]
 PATIENCE = 30.0
 
 
-class Held(ScriptedModel):
+class PausedModel(ScriptedModel):
     """Answers ``text`` once ``go_on`` is set; ``asked`` is set when a request has arrived."""
 
     def __init__(self, text: str = "done") -> None:
@@ -58,7 +58,7 @@ def in_session(text: str, session: str | None, number: str) -> Inbound:
 async def test_stop_by_session_or_chat_reaches_a_turn_begun_by_the_other(
     harness: Make, begun_by_name: bool
 ) -> None:
-    model = Held()
+    model = PausedModel()
     h = harness(model=model)
     runtime = await h.aopen()
     model.go_on.set()
@@ -76,7 +76,7 @@ async def test_stop_by_session_or_chat_reaches_a_turn_begun_by_the_other(
 
 
 async def test_turns_by_session_name_and_by_chat_run_one_at_a_time(harness: Make) -> None:
-    model = Held()
+    model = PausedModel()
     h = harness(model=model)
     runtime = await h.aopen()
     model.go_on.set()
@@ -196,9 +196,9 @@ class Other(Plugin[NoConfig]):
 
 
 @pytest.fixture
-async def two(tmp_path: Path) -> Any:
+async def two_runtimes(tmp_path: Path) -> Any:
     """Two runtimes on one home, the first with a model that waits."""
-    first = Harness(Other, home=tmp_path, model=Held("first"))
+    first = Harness(Other, home=tmp_path, model=PausedModel("first"))
     second = Harness(Other, home=tmp_path, model=["second"] * 9)
     await first.aopen()
     await second.aopen()
@@ -211,8 +211,8 @@ async def recover(h: Harness) -> None:
     await h.plugin(Other).host.services[GatewayHost].recover()
 
 
-async def test_message_owned_by_another_process_is_left_alone(two: Any) -> None:
-    first, second = two
+async def test_message_owned_by_another_process_is_left_alone(two_runtimes: Any) -> None:
+    first, second = two_runtimes
     await first.channel.say("one")
     await first.model.asked.wait()
     await first.channel.say("two")  # it waits for the turn of the first
@@ -225,8 +225,8 @@ async def test_message_owned_by_another_process_is_left_alone(two: Any) -> None:
     assert second.model.requests == []
 
 
-async def test_message_of_an_ended_process_is_answered_once_by_another(two: Any) -> None:
-    first, second = two
+async def test_message_of_an_ended_process_is_answered_once_by_another(two_runtimes: Any) -> None:
+    first, second = two_runtimes
     await first.channel.say("one")
     await first.model.asked.wait()
     await first.channel.say("two")
@@ -240,9 +240,9 @@ async def test_message_of_an_ended_process_is_answered_once_by_another(two: Any)
 
 
 async def test_message_claim_is_retried_after_a_store_error(
-    two: Any, monkeypatch: pytest.MonkeyPatch
+    two_runtimes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = two
+    first, second = two_runtimes
     await first.channel.say("one")
     await first.model.asked.wait()
     await first.channel.say("two")
@@ -262,8 +262,8 @@ async def test_message_claim_is_retried_after_a_store_error(
 
 
 @pytest.mark.slow
-async def test_reply_owned_by_another_process_is_left_alone(two: Any) -> None:
-    first, second = two
+async def test_reply_owned_by_another_process_is_left_alone(two_runtimes: Any) -> None:
+    first, second = two_runtimes
     first.model.go_on.set()
     first.channel.fail = 1000
     await first.channel.say("one")
@@ -277,8 +277,8 @@ async def test_reply_owned_by_another_process_is_left_alone(two: Any) -> None:
     assert texts(second.channel) == ["first"]
 
 
-async def test_turn_of_an_ended_process_is_resumed_once(two: Any) -> None:
-    first, second = two
+async def test_turn_of_an_ended_process_is_resumed_once(two_runtimes: Any) -> None:
+    first, second = two_runtimes
     await first.channel.say("one")
     await first.model.asked.wait()
     await first.aclose()

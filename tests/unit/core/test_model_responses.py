@@ -42,7 +42,7 @@ HALF = answer(TextBlock("half a sen"), ToolCall("a", "keep", {"value": {}}), sto
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_retry_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hookline.turn.loop.RETRY_PAUSES", (0.0, 0.0))
 
 

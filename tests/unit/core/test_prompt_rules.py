@@ -233,7 +233,7 @@ def play(story: Story, ops: list[tuple[str, Any]]) -> None:
 
 
 @contextmanager
-def told(name: str, plugins: tuple[type[Plugin[Any]], ...]) -> Iterator[Story]:
+def open_story(name: str, plugins: tuple[type[Plugin[Any]], ...]) -> Iterator[Story]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         (home / "workspace").mkdir(parents=True)
@@ -244,8 +244,8 @@ def told(name: str, plugins: tuple[type[Plugin[Any]], ...]) -> Iterator[Story]:
             story.close()
 
 
-def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
-    with told(name, (Skills, Memory, Shortens, ContextRefs)) as story:
+def assert_rules_hold(name: str, ops: list[tuple[str, Any]]) -> None:
+    with open_story(name, (Skills, Memory, Shortens, ContextRefs)) as story:
         story.send("begin", ["ok"])
         play(story, ops)
         check(story)
@@ -256,19 +256,19 @@ def keeps_the_rules(name: str, ops: list[tuple[str, Any]]) -> None:
 @settings(max_examples=15)
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
 def test_prompt_rules_hold_in_any_session(name: str, ops: list[tuple[str, Any]]) -> None:
-    keeps_the_rules(name, ops)
+    assert_rules_hold(name, ops)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 @given(ops=st.lists(OPS, min_size=2, max_size=9))
 def test_prompt_rules_hold_in_many_sessions(name: str, ops: list[tuple[str, Any]]) -> None:
-    keeps_the_rules(name, ops)
+    assert_rules_hold(name, ops)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
 def test_system_prompt_change_is_reverted_and_names_the_plugin(name: str) -> None:
-    with told(name, (Skills, Clock)) as story:
+    with open_story(name, (Skills, Clock)) as story:
         story.send("one", ["ok"])
         story.send("two", ["ok"])
         story.close()
@@ -280,7 +280,7 @@ def test_system_prompt_change_is_reverted_and_names_the_plugin(name: str) -> Non
 
 
 def test_prompt_check_detects_a_broken_prefix() -> None:
-    with told("anthropic", (Skills,)) as story:
+    with open_story("anthropic", (Skills,)) as story:
         story.send("the first message", ["ok"])
         story.send("two", ["ok"])
         session, body = story.bodies[1]

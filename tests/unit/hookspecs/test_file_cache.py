@@ -13,7 +13,7 @@ from hookline_hookspecs.caching.files import SETTLED
 
 
 @pytest.fixture(autouse=True)
-def later(monkeypatch: pytest.MonkeyPatch) -> None:
+def older_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the files of a test look older."""
     now = time.time_ns
     monkeypatch.setattr(
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def kept(folder: Path) -> FileCache[str, str]:
+def make_cache(folder: Path) -> FileCache[str, str]:
     """A cache of something made of everything in a folder, and of a file that is missing."""
     watch = Watch()
     for name in ("real.md", "link.md", "missing.md", "rules"):
@@ -91,14 +91,14 @@ CHANGES = (
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_file_cache_notices_changes(folder: Path, change: Callable[[Path], None]) -> None:
-    files = kept(folder)
+    files = make_cache(folder)
     assert files.get("key") == "made"
     change(folder)
     assert files.get("key") is None
 
 
 def test_file_cache_ignores_unrelated_files(folder: Path) -> None:
-    files = kept(folder)
+    files = make_cache(folder)
     (folder / "beside.md").write_text("new")
     assert files.get("key") == "made"
 
@@ -118,7 +118,7 @@ def test_file_cache_rereads_a_file_written_just_now(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()  # the files are as new as they are
-    assert kept(folder).get("key") is None
+    assert make_cache(folder).get("key") is None
 
 
 def test_file_cache_keeps_only_the_newest_entries(folder: Path) -> None:

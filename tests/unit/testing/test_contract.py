@@ -156,7 +156,7 @@ def test_contract_failure_shows_only_the_sentence(pytester: pytest.Pytester) -> 
 
 
 @pytest.fixture
-def complaint(harness: Make, tmp_path: Path) -> Callable[..., str]:
+def contract_failure(harness: Make, tmp_path: Path) -> Callable[..., str]:
     """Run one test of the contract on a plugin that must fail it; return the message."""
 
     def run(test: str, kind: Any, harness: Make = harness, **attributes: Any) -> str:
@@ -196,9 +196,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 @pytest.mark.slow
-def test_contract_reports_heavy_import_by_file_and_line(complaint: Any, package: Any) -> None:
+def test_contract_reports_heavy_import_by_file_and_line(
+    contract_failure: Any, package: Any
+) -> None:
     kind = package("heavy_plugin", HEAVY.format(line="import sqlite3, pytest")).Heavy
-    said = complaint("test_its_import_brings_no_heavy_module", kind)
+    said = contract_failure("test_its_import_brings_no_heavy_module", kind)
     assert "heavy_plugin.py, line 3, imports pytest" in said
     assert "Import them in `setup`" in said
 
@@ -215,12 +217,14 @@ def test_contract_accepts_light_allowed_and_late_imports(
     type("Contract", (PluginContract,), attributes)().test_its_import_brings_no_heavy_module()
 
 
-def test_contract_reports_module_that_needs_this_environment(complaint: Any, package: Any) -> None:
+def test_contract_reports_module_that_needs_this_environment(
+    contract_failure: Any, package: Any
+) -> None:
     text = HEAVY.format(line="import os; assert os.environ.pop('ONLY_HERE')")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ONLY_HERE", "1")
         kind = package("fragile_plugin", text).Heavy
-    said = complaint("test_its_import_brings_no_heavy_module", kind)
+    said = contract_failure("test_its_import_brings_no_heavy_module", kind)
     assert "importing fragile_plugin in a fresh interpreter failed" in said
     assert "KeyError: 'ONLY_HERE'" in said
 
@@ -243,32 +247,36 @@ TWO = HEAVY.format(line="") + "\nclass Other(Plugin[NoConfig]): pass\n"
 
 
 def test_contract_reports_entry_point_to_another_class(
-    complaint: Any, package: Any, dist: Any
+    contract_failure: Any, package: Any, dist: Any
 ) -> None:
     dist("entry-plugin", "entry = entry_plugin:Other")
     kind = package("entry_plugin", TWO).Heavy
-    said = complaint("test_its_entry_point_leads_to_it", kind)
+    said = contract_failure("test_its_entry_point_leads_to_it", kind)
     assert "is Heavy; found entry = entry_plugin:Other. Correct" in said
 
 
-def test_contract_reports_entry_point_to_nothing(complaint: Any, package: Any, dist: Any) -> None:
+def test_contract_reports_entry_point_to_nothing(
+    contract_failure: Any, package: Any, dist: Any
+) -> None:
     dist("entry-plugin", "entry = entry_plugin:Gone")
-    said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
+    said = contract_failure("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert "entry = entry_plugin:Gone cannot be imported" in said
 
 
-def test_contract_reports_a_name_used_by_two_dists(complaint: Any, package: Any, dist: Any) -> None:
+def test_contract_reports_a_name_used_by_two_dists(
+    contract_failure: Any, package: Any, dist: Any
+) -> None:
     dist("entry-plugin", "entry = entry_plugin:Heavy")
     dist("rival", "entry = rival:Rival")
-    said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
+    said = contract_failure("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert "another distribution provides a plugin entry too: rival:Rival" in said
 
 
 def test_contract_reports_dist_without_an_entry_point(
-    complaint: Any, package: Any, dist: Any
+    contract_failure: Any, package: Any, dist: Any
 ) -> None:
     dist("entry-plugin", "")
-    said = complaint("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
+    said = contract_failure("test_its_entry_point_leads_to_it", package("entry_plugin", TWO).Heavy)
     assert 'heavy = "entry_plugin:Heavy"' in said
 
 
@@ -352,9 +360,9 @@ def with_settings(model: type[BaseModel]) -> Any:
     ],
 )
 def test_contract_reports_faulty_settings(
-    complaint: Any, test: str, model: Any, attributes: dict[str, Any], sentence: str
+    contract_failure: Any, test: str, model: Any, attributes: dict[str, Any], sentence: str
 ) -> None:
-    assert sentence in complaint(test, with_settings(model), **attributes)
+    assert sentence in contract_failure(test, with_settings(model), **attributes)
 
 
 # Hooks
@@ -393,9 +401,9 @@ class Explodes(Plugin[NoConfig]):
     ],
 )
 def test_contract_reports_plugin_that_cannot_start(
-    complaint: Any, kind: Any, sentence: str
+    contract_failure: Any, kind: Any, sentence: str
 ) -> None:
-    assert sentence in complaint("test_its_hooks_are_valid", kind)
+    assert sentence in contract_failure("test_its_hooks_are_valid", kind)
 
 
 class Trusting(Plugin[NoConfig]):
@@ -471,16 +479,16 @@ class Swallows(Plugin[NoConfig]):
     ],
 )
 def test_contract_reports_hooks_that_fail_on_hostile_events(
-    complaint: Any, kind: Any, sentence: str
+    contract_failure: Any, kind: Any, sentence: str
 ) -> None:
-    said = complaint("test_it_survives_hostile_events", kind)
+    said = contract_failure("test_it_survives_hostile_events", kind)
     assert re.search(sentence, said)
     assert len(said) < 2_000
 
 
-def test_contract_reports_a_hanging_hook_and_goes_on(complaint: Any, harness: Make) -> None:
+def test_contract_reports_a_hanging_hook_and_goes_on(contract_failure: Any, harness: Make) -> None:
     short = partial(harness, deadlines={"pre_send": 0.2})
-    said = complaint("test_it_survives_hostile_events", Slow, harness=short)
+    said = contract_failure("test_it_survives_hostile_events", Slow, harness=short)
     assert said == ("slow.pre_send did not return within 0.2 s for a million characters.")
 
 
@@ -539,8 +547,8 @@ def test_contract_calls_every_turn_hook_with_events(
     assert len(met) > 10  # a turn alone calls each once or twice
 
 
-def test_contract_reports_a_hook_at_most_three_times(complaint: Any) -> None:
-    assert len(complaint("test_it_survives_hostile_events", Alters).splitlines()) == 3
+def test_contract_reports_a_hook_at_most_three_times(contract_failure: Any) -> None:
+    assert len(contract_failure("test_it_survives_hostile_events", Alters).splitlines()) == 3
 
 
 # Coming and going
@@ -573,7 +581,7 @@ class LeavesFileOfATurn(Leaves):
 
 
 @pytest.fixture
-def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
+def _clean_up(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("hookline.testing.resource_leaks.THREAD_END_TIMEOUT", 0.1)
     yield
     for one in Leaves.left:
@@ -584,7 +592,7 @@ def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
     Leaves.left.clear()
 
 
-@pytest.mark.usefixtures("_tidy")
+@pytest.mark.usefixtures("_clean_up")
 @pytest.mark.parametrize(
     ("kind", "left"),
     [
@@ -593,10 +601,12 @@ def _tidy(monkeypatch: pytest.MonkeyPatch) -> Any:
         (LeavesFileOfATurn, "turns.log"),
     ],
 )
-def test_contract_reports_what_outlives_a_plugin(complaint: Any, kind: Any, left: str) -> None:
+def test_contract_reports_what_outlives_a_plugin(
+    contract_failure: Any, kind: Any, left: str
+) -> None:
     if kind in (LeavesFile, LeavesFileOfATurn) and not Path("/proc/self/fd").is_dir():
         pytest.skip("this system does not list open files")
-    said = complaint("test_its_teardown_leaves_nothing", kind)
+    said = contract_failure("test_its_teardown_leaves_nothing", kind)
     assert left in said
     assert "End it in `teardown`" in said
 
@@ -613,8 +623,8 @@ class Once(Plugin[NoConfig]):
         self.begun.append(1)
 
 
-def test_contract_reports_state_kept_in_a_module(complaint: Any) -> None:
-    said = complaint("test_it_can_be_set_up_twice", Once)
+def test_contract_reports_state_kept_in_a_module(contract_failure: Any) -> None:
+    said = contract_failure("test_it_can_be_set_up_twice", Once)
     assert "once differs when it is set up a second time in one process: tool once is gone" in said
 
 
@@ -663,8 +673,8 @@ class Choir(Plugin[NoConfig]):
         (Nests, "nests:other: ValueError: plugin nests already provides a channel nest"),
     ],
 )
-def test_contract_reports_duplicate_names(complaint: Any, kind: Any, told: str) -> None:
-    said = complaint("test_several_of_it_stand_side_by_side", kind)
+def test_contract_reports_duplicate_names(contract_failure: Any, kind: Any, told: str) -> None:
+    said = contract_failure("test_several_of_it_stand_side_by_side", kind)
     assert told in said
     assert "Use `host.plugin` in the names" in said
 
@@ -684,19 +694,19 @@ class Sneaks(Plugin[NoConfig]):
         host._engine.bus.signals.connect("settled", lambda event, ctx=None: None)
 
 
-def test_contract_reports_what_a_failing_setup_leaves(complaint: Any) -> None:
-    said = complaint("test_a_failing_setup_leaves_nothing", Sneaks)
+def test_contract_reports_what_a_failing_setup_leaves(contract_failure: Any) -> None:
+    said = contract_failure("test_a_failing_setup_leaves_nothing", Sneaks)
     for left in ("service Clock", "listener to settled"):
         assert left in said
 
 
 def test_contract_reports_prompt_change_while_the_plugin_is_off(
-    complaint: Any, monkeypatch: pytest.MonkeyPatch
+    contract_failure: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def longer(*arguments: Any, made: list[int] = []) -> list[Section]:  # noqa: B006 - counts
         made.append(1)
         return [*core_sections(*arguments), Section("guidance", "Psst." * len(made))]
 
     monkeypatch.setattr("hookline.sessions.manager.core_sections", longer)
-    said = complaint("test_it_costs_no_token_when_off", Sibling)
+    said = contract_failure("test_it_costs_no_token_when_off", Sibling)
     assert "with sibling: false the first request has 5 bytes more than without the plugin" in said

@@ -13,7 +13,7 @@ from hookline_hookspecs import Delta, ModelResponse, ProviderError, ProviderSett
 from hookline_providerkit import Limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.raw_server import WildServer, endless, http
+from support.raw_server import RawServer, endless, http
 
 from .conftest import request
 
@@ -38,7 +38,7 @@ def said(text: str, index: int = 0) -> bytes:
     return event("content_block_delta", index=index, delta=delta)
 
 
-def provider(server: WildServer, *, stream: bool = True, limits: Limits | None = None, **options):
+def provider(server: RawServer, *, stream: bool = True, limits: Limits | None = None, **options):
     options = {"max_retries": 0, "stream": stream} | options
     given = ProviderSettings("anthropic", server.base_url, KEY, {}, options)
     with pytest.MonkeyPatch.context() as patch:
@@ -49,7 +49,7 @@ def provider(server: WildServer, *, stream: bool = True, limits: Limits | None =
 
 async def outcome(payload, shown=None, **options) -> tuple[ModelResponse | ProviderError, int]:
     """What comes of one request, and how many bytes the server got rid of."""
-    with WildServer(payload) as server:
+    with RawServer(payload) as server:
         made = provider(server, **options)
         try:
             wire = made.render(request())
@@ -101,7 +101,7 @@ async def test_endless_message_stops_at_a_limit(stream):
 
 
 async def test_key_does_not_follow_a_redirect():
-    with WildServer(http(START, TEXT, said("stolen"), STOP)) as elsewhere:
+    with RawServer(http(START, TEXT, said("stolen"), STOP)) as elsewhere:
         more = f"location: {elsewhere.base_url}/v1/messages\r\n"
         payload = http(status="308 Permanent Redirect", more=more)
         error, _ = await outcome(payload, auth_header="x-api-key")
@@ -189,7 +189,7 @@ PARTS = [
 @pytest.mark.parametrize("stream", [True, False])
 def test_any_bytes_are_an_answer_or_an_error(stream):
     loop = asyncio.new_event_loop()
-    with WildServer(http()) as server:
+    with RawServer(http()) as server:
         made = provider(server, stream=stream)
 
         @settings(suppress_health_check=list(HealthCheck))

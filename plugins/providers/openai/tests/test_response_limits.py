@@ -16,7 +16,7 @@ from hookline_openai.options import Options
 from hookline_providerkit import Limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.raw_server import WildServer, endless, http
+from support.raw_server import RawServer, endless, http
 
 ASK = ModelRequest("openai/gpt-5", "", (), (Message.user("hi"),))
 KEY = "sk-canary-0123456789"
@@ -33,7 +33,7 @@ END = said("", finish_reason="stop")
 DONE = b"data: [DONE]\n\n"
 
 
-def provider(server: WildServer, *, stream: bool = True, limits: Limits | None = None, **options):
+def provider(server: RawServer, *, stream: bool = True, limits: Limits | None = None, **options):
     options = {"max_retries": 0, "stream": stream} | options
     given = ProviderSettings("openai", server.base_url, KEY, {}, options, "K")
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def provider(server: WildServer, *, stream: bool = True, limits: Limits | None =
 
 async def outcome(payload, shown=None, **options) -> tuple[ModelResponse | ProviderError, int]:
     """What comes of one request, and how many bytes the server got rid of."""
-    with WildServer(payload) as server:
+    with RawServer(payload) as server:
         made = provider(server, **options)
         try:
             found = await made.send(made.render(ASK), shown.append if shown is not None else None)
@@ -130,7 +130,7 @@ async def test_endless_error_response_is_still_an_error():
 
 
 async def test_key_does_not_follow_a_redirect():
-    with WildServer(http(said("stolen"), END)) as elsewhere:
+    with RawServer(http(said("stolen"), END)) as elsewhere:
         more = f"location: {elsewhere.base_url}/v1/chat/completions?token=abc\r\n"
         error, _ = await outcome(http(status="307 Temporary Redirect", more=more))
         assert not elsewhere.requests
@@ -270,7 +270,7 @@ BYTES = st.lists(
 @pytest.mark.parametrize("stream", [True, False])
 def test_any_bytes_are_an_answer_or_an_error(stream):
     loop = asyncio.new_event_loop()
-    server = WildServer(http())
+    server = RawServer(http())
     with server:
         made = provider(server, stream=stream)
 

@@ -1,4 +1,4 @@
-"""A plugin for the harness: a tool that leaves a trace, one that looks into the process."""
+"""A plugin for the harness: a tool that leaves a trace, one that inspects the process."""
 
 from __future__ import annotations
 

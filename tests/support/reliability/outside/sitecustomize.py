@@ -1,4 +1,4 @@
-"""Makes the disk of a process fail, for as long as the file named by ``HARNESS_DISK`` says so.
+"""Makes the disk of a process fail while the file named by ``HARNESS_DISK`` says so.
 
 The file holds ``ok``, or ``io N`` (each statement that writes fails with an I/O error once in N),
 or ``full`` (every one fails, as on a full disk). ``HARNESS_CHECKPOINT`` names a file: a second

@@ -106,35 +106,35 @@ async def test_database_created_by_this_process_is_not_backed_up(
 
 
 @pytest.fixture
-async def later(store: SqliteStore, store_home: Path) -> AsyncIterator[SqliteStore]:
+async def next_store(store: SqliteStore, store_home: Path) -> AsyncIterator[SqliteStore]:
     """A store of the next process, which finds a database with rows."""
     await store.migrate("log", [ONE])
     await store.write(lambda c: c.execute("INSERT INTO log DEFAULT VALUES"))
     await store.close()
-    later = SqliteStore("sqlite", store_home)
-    await later.open()
-    yield later
-    await later.close()
+    next_store = SqliteStore("sqlite", store_home)
+    await next_store.open()
+    yield next_store
+    await next_store.close()
 
 
 async def test_components_in_one_upgrade_share_a_backup(
-    later: SqliteStore, store_home: Path
+    next_store: SqliteStore, store_home: Path
 ) -> None:
     for component in ("a", "b", "c"):
         table = Migration(1, component, f"CREATE TABLE {component} (n)")
-        await later.migrate(component, [table])
+        await next_store.migrate(component, [table])
     assert len(list((store_home / "backups").iterdir())) == 1
 
 
 async def test_migration_is_refused_if_the_backup_fails(
-    later: SqliteStore, store_home: Path
+    next_store: SqliteStore, store_home: Path
 ) -> None:
     (store_home / "backups").write_text("a file where the folder should be")
     for _ in range(2):
         with pytest.raises(StoreError, match=r"Nothing was changed.*cannot be written"):
-            await later.migrate("log", [ONE, TWO])
+            await next_store.migrate("log", [ONE, TWO])
     with pytest.raises(StoreError):
-        await later.read(lambda c: c.fetch("SELECT size FROM log"))
+        await next_store.read(lambda c: c.fetch("SELECT size FROM log"))
 
 
 FAMILY = Migration(
