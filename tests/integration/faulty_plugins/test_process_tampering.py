@@ -19,7 +19,7 @@ from support.healthy_plugin import (
 from support.machine import Machine
 from support.site_packages import Site
 
-from .test_dists import CONFIG, HEAD
+from .test_broken_dists import CONFIG, HEAD
 
 Make = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import zstandard
 
-from .migration import MigrationHome, database
+from .migration_home import MigrationHome, database
 
 AT = 1_795_483_968.0
 SKILL = "---\nname: {name}\ndescription: How to deploy Basalt\n---\n\n# Steps\n1. run make deploy\n"
