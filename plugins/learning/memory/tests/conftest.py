@@ -93,7 +93,7 @@ class MemorySessions:
 
     @property
     def gates(self) -> Gates:
-        """What stands at the gates."""
+        """The plugin that redacts and refuses."""
         return self.harness.plugin(Gates)
 
     def call(self, action: str, session: str = "test", **arguments: Any) -> ToolResult:

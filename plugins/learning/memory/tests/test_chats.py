@@ -22,7 +22,7 @@ CANARY = re.compile(r"canary-\d+-\w+")
 
 
 class Door(Plugin[NoConfig]):
-    """Stands in for the plugin that knows admins."""
+    """A fake of the plugin ``access``."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -30,7 +30,7 @@ class Door(Plugin[NoConfig]):
         host.services.provide(Access, self)
 
     def is_operator(self, inbound: Inbound) -> bool:
-        """Whether an admin writes where nobody else reads."""
+        """Whether an admin writes in a private chat."""
         return inbound.user_id == "admin" and inbound.chat_id == "admin"
 
 

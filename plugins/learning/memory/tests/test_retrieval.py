@@ -16,7 +16,7 @@ QUERIES = [(language, one["fact"], q) for language, one in FACTS for q in one["a
 
 @pytest.fixture
 def filled(make_memory: Callable[..., Any]) -> Any:
-    """A chat that knows every fact of the set; each session is asked one thing."""
+    """A chat with all facts of the set; each session gets one question."""
     memory = make_memory(recall_limit=5)
     facts = [{"action": "remember", "content": one["fact"]} for _, one in FACTS]
     for start in range(0, len(facts), 50):

@@ -49,7 +49,7 @@ class Diary(Plugin):
         register(Reviewer("diary", **{**asked, **self.reviewer}))
 
     async def visit(self, session: Session) -> None:
-        """What a reviewer does that works by itself."""
+        """The function of a reviewer that needs no copy."""
         self.visited.append(session.id)
 
 

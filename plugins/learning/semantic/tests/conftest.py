@@ -40,7 +40,7 @@ class Notes(Plugin[NoConfig]):
         host.services.add(SearchableCorpus, self.held)
 
     async def nearest(self, text: str, scope: str | None = None) -> dict[str, float]:
-        """What is like a text."""
+        """The entries nearest to a text."""
         likeness = self.host.services[SemanticIndex]
         return await likeness.nearest("memory", text, scope=scope)
 
@@ -56,7 +56,7 @@ class SemanticProcess:
         self.notes = self._plugin.held
 
     def near(self, text: str, scope: str | None = None) -> dict[str, float]:
-        """What is like a text."""
+        """The entries nearest to a text."""
         return self.harness.run(self._plugin.nearest(text, scope))
 
     def fill(self) -> Any:

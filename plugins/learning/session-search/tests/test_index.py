@@ -21,12 +21,12 @@ CANARY = "canaryzzq"
 
 
 def inspection(h: Harness) -> Inspection:
-    """What the commands of the command line use."""
+    """The service that the command line uses."""
     return h.plugin(SessionSearch).host.services[Inspection]
 
 
 def rows(home: Path, sql: str, *params: Any) -> list[Any]:
-    """What another program reads."""
+    """Rows as another program reads them."""
     with closing(sqlite3.connect(home / "hookline.db")) as db:
         return db.execute(sql, params).fetchall()
 

@@ -15,7 +15,7 @@ Make = Callable[..., Harness]
 
 
 class Admin(Plugin):
-    """Says who is an operator: whoever is called admin."""
+    """Makes the user ``admin`` the operator."""
 
     @hookimpl
     def setup(self, host: Host) -> None:
@@ -35,7 +35,7 @@ async def _in_chats(h: Harness, *said: tuple[str, str, str]) -> list[str]:
 
 
 def last_result(h: Harness) -> str:
-    """What the model read last."""
+    """The last result that the model read."""
     return h.model.last.messages[-1].blocks[0].text  # type: ignore[union-attr,no-any-return]
 
 

@@ -130,15 +130,15 @@ class Bench:
         return list(self.harness.send(text, session=session).tool_calls)
 
     def manage(self, action: str, name: str, **arguments: Any) -> ToolResult:
-        """What ``skill_manage`` returns."""
+        """The result of ``skill_manage``."""
         return self.call(calls("skill_manage", action=action, name=name, **arguments))[0]
 
     def create(self, name: str, description: str = "", body: str = "Do it in order.") -> ToolResult:
-        """What the model reads when it creates a skill."""
+        """The result of creating a skill."""
         return self.manage("create", name, content=skill_text(name, description, body))
 
     def view(self, name: str, file: str | None = None) -> ToolResult:
-        """What ``skill_view`` returns."""
+        """The result of ``skill_view``."""
         arguments = {"name": name} if file is None else {"name": name, "file": file}
         return self.call(calls("skill_view", **arguments))[0]
 
@@ -152,7 +152,7 @@ class Bench:
         return (self.root / name / file).read_text("utf-8")
 
     def keep_up(self) -> None:
-        """What runs in the background from time to time."""
+        """Run the plugin's periodic job."""
         host = self.skills.host
         for _, job in host.registered(Job):
             self.harness.run(_run(job))

@@ -81,13 +81,13 @@ class Member:
         return self.harness.plugin(Book).rows
 
     def do(self, words: str) -> str:
-        """What ``hookline skills WORDS`` prints; it works."""
+        """Output of ``hookline skills WORDS``, which must succeed."""
         done = self.harness.cli(f"skills {words}")
         assert done.exit_code == 0, (words, done.stdout, done.stderr)
         return done.stdout
 
     def fails(self, words: str) -> str:
-        """What ``hookline skills WORDS`` says; it fails, with a sentence."""
+        """Error sentence of ``hookline skills WORDS``, which must fail."""
         done = self.harness.cli(f"skills {words}")
         assert done.exit_code == 1, (words, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
@@ -119,7 +119,7 @@ class Member:
         return self.do(f"key --name {self.name}").strip()
 
     def call(self, tool: str, text: str = "go", **arguments: Any) -> ToolResult:
-        """What a tool returns in a turn."""
+        """The result of a tool in a turn."""
         self.harness.model.steps += [[calls(tool, **arguments)], "Done."]
         return self.harness.send(text).tool_calls[0]
 
@@ -130,7 +130,7 @@ class Member:
         return self.harness.model.last.messages[-1].context
 
     def doctor(self) -> str:
-        """What the plugin's check says."""
+        """The detail of the plugin's doctor check."""
         checks = [check for _, check in self.harness.checks() if check.name == "team skills"]
         return str(self.harness.run(checks[0].run()).detail)
 

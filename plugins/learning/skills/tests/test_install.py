@@ -31,7 +31,7 @@ FILES = {"SKILL.md": TEXT.encode(), "scripts/run.sh": b"#!/bin/sh\ntouch ran\n"}
 
 
 def install(bench: Bench, source: object, *names: str, **options: Any) -> list[str]:
-    """What ``hookline skills install`` does."""
+    """Install as ``hookline skills install`` does."""
     skills = bench.skills
     skills.library.root.mkdir(parents=True, exist_ok=True)
     installer = SkillInstaller(skills.host, skills.library, skills.history, skills.editor)

@@ -42,7 +42,7 @@ def requests() -> list[tuple[str, str]]:
 
 
 def shown(matcher: TermIndex, text: str) -> list[str]:
-    """What would be injected."""
+    """The skills that would be added."""
     found = matcher.search(text, SkillsConfig().matches)
     enough = match_threshold([match.score for match in found], SkillsConfig().threshold)
     return [match.name for match in found if match.score >= enough]

@@ -44,7 +44,7 @@ def create(body: str = "Do it in order.") -> Any:
 
 
 def in_chat(h: Harness, *script: Any) -> Any:
-    """A turn of Bob's, who is nobody's operator."""
+    """A turn of Bob, who is not the operator."""
 
     async def say() -> Any:
         runtime = await h.aopen()
@@ -58,7 +58,7 @@ def in_chat(h: Harness, *script: Any) -> Any:
 
 
 def view(h: Harness, session: str = "later") -> Any:
-    """What another session reads of the skill."""
+    """The skill as another session reads it."""
     h.model.steps += [[calls("skill_view", name="deploy-shop")], "read"]
     return h.send("go", session=session).tool_calls[0]
 

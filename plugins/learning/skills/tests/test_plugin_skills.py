@@ -27,7 +27,7 @@ class Garden(Plugin[NoConfig]):
         host.services.add(SkillFolder, SkillFolder(host.home / "garden", "garden"))
 
 
-class Visit(Bench):
+class PluginBench(Bench):
     """A bench with that plugin on."""
 
     def restart(self) -> None:
@@ -41,18 +41,18 @@ class Visit(Bench):
 
 
 @pytest.fixture
-def visit(harness: Callable[..., Harness], tmp_path: Path) -> Visit:
-    return Visit(harness, tmp_path / "home")
+def visit(harness: Callable[..., Harness], tmp_path: Path) -> PluginBench:
+    return PluginBench(harness, tmp_path / "home")
 
 
-def test_plugin_skill_is_listed_added_and_read_without_a_home_folder(visit: Visit) -> None:
+def test_plugin_skill_is_listed_added_and_read_without_a_home_folder(visit: PluginBench) -> None:
     assert "Cut above a bud." in visit.say("prune my roses, it is spring")
     assert "- prune-roses: Prunes roses in spring." in visit.harness.model.last.system
     assert visit.view("prune-roses", "sql/roses.sql").text.strip() == "SELECT 1;"
     assert not visit.root.exists()
 
 
-def test_plugin_skill_cannot_be_changed(visit: Visit) -> None:
+def test_plugin_skill_cannot_be_changed(visit: PluginBench) -> None:
     for change in (
         visit.manage("patch", "prune-roses", old_string="bud", new_string="leaf"),
         visit.manage("delete", "prune-roses"),
@@ -65,7 +65,7 @@ def test_plugin_skill_cannot_be_changed(visit: Visit) -> None:
     assert "Cut above a bud." in visit.view("prune-roses").text
 
 
-def test_own_skill_of_the_same_name_overrides_the_plugins(visit: Visit) -> None:
+def test_own_skill_of_the_same_name_overrides_the_plugins(visit: PluginBench) -> None:
     assert "Cut above a bud." in visit.view("prune-roses").text
     visit.write("prune-roses", "Prunes roses.", "Ask Maria.")
     assert "Ask Maria." in visit.view("prune-roses").text
@@ -75,6 +75,6 @@ def test_own_skill_of_the_same_name_overrides_the_plugins(visit: Visit) -> None:
     assert "Cut above a bud." in visit.say("prune my roses, it is spring", session="third")
 
 
-def test_plugin_skill_is_shown_with_its_plugin(visit: Visit) -> None:
+def test_plugin_skill_is_shown_with_its_plugin(visit: PluginBench) -> None:
     [row] = visit.harness.run(overview(visit.skills))
     assert (row["name"], row["origin"]) == ("prune-roses", "plugin")

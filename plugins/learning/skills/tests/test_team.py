@@ -102,7 +102,7 @@ def test_skill_refused_by_pre_learn_is_not_proposed(crew: Crew, body: str, why: 
 def test_reviewer_cannot_approve_a_skill_refused_by_pre_learn(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The proposer's home has no doors, as an attacker's would not."""
+    """The proposer's home has no ``pre_learn`` hooks, as an attacker's would not."""
 
     async def open_door(*_: object) -> None:
         return None
@@ -309,7 +309,7 @@ def test_team_version_can_be_copied_to_change_it(crew: Crew) -> None:
 def test_concurrent_proposals_get_consecutive_versions(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between Ann's look at the store and her writing, Cid's proposal comes in."""
+    """Cid proposes after Ann has read the store and before she writes."""
     crew.ann.write("ship-it")
     crew.cid.write("ship-it", BODY + "4. Rest.\n")
     first = crew.ann.team.store.append

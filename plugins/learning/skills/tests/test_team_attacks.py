@@ -34,7 +34,7 @@ def change(file: Path, **fields: Any) -> None:
 
 @pytest.mark.slow
 def test_version_with_a_forged_signature_is_not_loaded(crew: Crew) -> None:
-    """Eve makes a version of her own out of what Ben has signed."""
+    """Eve reuses Ben's signature for a version of her own."""
     work = crew.clone() / "skills" / "ship-it"
     forged = work / "2"
     (forged / "files").mkdir(parents=True)
@@ -152,7 +152,7 @@ def test_known_skills_stay_loaded_while_the_store_is_unreachable(crew: Crew) -> 
 
 @pytest.mark.slow
 def test_proposal_in_another_members_name_is_refused(crew: Crew) -> None:
-    """Ben could then approve his own words, as Ann's."""
+    """Otherwise Ben could approve his own text as Ann's."""
     crew.ben.write("other", "1. Mine.\n")
     crew.ben.do("propose other")
     work = crew.clone()

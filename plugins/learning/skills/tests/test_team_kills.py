@@ -1,4 +1,4 @@
-"""kill -9 in the middle of each step: the step is done or not, and doing it again does it once."""
+"""kill -9 during each step: the step is atomic, and repeating it does it once."""
 
 from __future__ import annotations
 

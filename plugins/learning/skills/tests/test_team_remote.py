@@ -28,7 +28,7 @@ os.execv("/bin/sh", ["/bin/sh", "-c", sys.argv[-1]])
 
 
 class Wire:
-    """How the repository is reached: ``address`` of it, and what was asked of ssh."""
+    """A way to the repository: its ``address``, and the commands that ssh got."""
 
     def __init__(self, address: str, log: Path, refuse: Path) -> None:
         self.address, self.log, self.refuse = address, log, refuse

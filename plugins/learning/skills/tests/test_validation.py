@@ -52,7 +52,7 @@ lines = st.lists(st.tuples(st.sampled_from(FIELDS), st.sampled_from(VALUES)), ma
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """A ``SKILL.md``, mostly one that somebody could write."""
+    """A ``SKILL.md``, mostly a plausible one."""
     fields = draw(lines)
     if draw(st.integers(0, 9)):
         fields.append(("description", draw(st.sampled_from(VALUES))))

@@ -37,7 +37,7 @@ class Gates(Plugin[NoConfig]):
 
 
 class Person:
-    """Somebody who talks in the terminal; ``curate`` is the review of the session `test`."""
+    """A person who talks in the terminal; ``curate`` reviews the session `test`."""
 
     def __init__(self, make: Callable[..., Harness], home: Path, config: dict[str, Any]) -> None:
         self._make = make
@@ -63,12 +63,12 @@ class Person:
 
     @property
     def text(self) -> str:
-        """What is in it."""
+        """The text of the profile."""
         return self.file.read_text("utf-8").rstrip("\n") if self.file.exists() else ""
 
     @property
     def gates(self) -> Gates:
-        """What stands at the gates."""
+        """The plugin that redacts and refuses."""
         return self.harness.plugin(Gates)
 
     def write(self, text: str | bytes) -> None:
@@ -87,7 +87,7 @@ class Person:
         return str(self.harness.send(text).text)
 
     def curate(self, *answers: Any, session: str = "test") -> list[ModelRequest]:
-        """Review a session; the model answers with these narratives. What it was asked."""
+        """Review a session; the model answers with these narratives. Returns its requests."""
         self.harness.model.steps += [_answer(one) for one in answers]
         asked = len(self.harness.model.requests)
         self.harness.run(self._review(session))

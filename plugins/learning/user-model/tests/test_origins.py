@@ -64,7 +64,7 @@ class Chat:
         return submission.turn.reply
 
     def curate(self, narrative: str) -> str:
-        """Review the chat; what the model was asked."""
+        """Review the chat; returns the model's requests."""
         self.h.model.steps.append(json.dumps({"narrative": narrative}))
         self.h.run(self._review())
         return self.h.model.last.messages[-1].text

@@ -28,7 +28,7 @@ SUMMARY = "## Goal\nTo build a house.\n## Next step\nThe roof."
 
 
 class Hands(Plugin[NoConfig]):
-    """Tools with results of any size, and an ear for what is told about compaction."""
+    """Tools with results of any size; records the hook and signal of compaction."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -85,7 +85,7 @@ class Talk:
 
     @property
     def asked(self) -> list[str]:
-        """What the auxiliary model was asked."""
+        """The requests to the auxiliary model."""
         return [r.messages[0].text for r in self._requests("auxiliary")]
 
     @property
@@ -106,7 +106,7 @@ class Talk:
         return [one for one in self.harness.model.requests if one.purpose == purpose]
 
     def told(self) -> list[str]:
-        """What the person was told beside the answers."""
+        """The notices to the person."""
         return [notice.text for notice in self.harness.notices]
 
     def heard(self) -> list[str]:

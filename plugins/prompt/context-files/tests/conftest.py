@@ -75,7 +75,7 @@ class Bench:
         return rest.partition("\n\nDate: ")[0] if found else ""
 
     def complaints(self) -> list[str]:
-        """What the person was told at the beginning of the newest session."""
+        """The notices at the beginning of the newest session."""
         return [notice.text for notice in self.told]
 
 

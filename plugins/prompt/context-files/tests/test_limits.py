@@ -16,7 +16,7 @@ MARKER = re.compile(r"\n\[… (\d+) characters left out …\]\n")
 
 
 def body(bench, name: str) -> str:
-    """What the newest prompt says under a file's heading."""
+    """The text under a file's heading in the newest prompt."""
     return re.split(r"\n\n## |\n\n\[…", bench.context().partition(f"## {name}\n")[2])[0]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def read(text):
-    """The references that are one by their form alone."""
+    """The references with a kind (not bare names)."""
     found = [one for one in references(text) if one.kind != "bare"]
     return [(one.kind, one.value, one.lines) for one in found]
 

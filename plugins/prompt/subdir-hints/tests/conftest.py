@@ -104,7 +104,7 @@ class Bench:
         return path
 
     def run(self, *asked: ToolCall) -> list[str]:
-        """What the model reads of each call's result."""
+        """The result of each call as the model reads it."""
         self.harness.model.steps += [list(asked), "done"]
         return [result.text for result in self.harness.send("go").tool_calls]
 

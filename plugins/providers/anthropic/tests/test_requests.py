@@ -366,7 +366,7 @@ def _step(call_id: str, text: str) -> list[Message]:
     )
 )
 def test_history_may_change_between_two_requests(changes: list[tuple[int, list[str]]]) -> None:
-    """It is cut and goes on otherwise, with ids that were used before; nothing old is left."""
+    """It is cut and continued differently with repeated ids; nothing old is left."""
     settings = ProviderSettings("anthropic", None, "key", {}, {})
     provider = AnthropicProvider(settings)
     history: list[Message] = [Message.user("hello")]

@@ -48,7 +48,7 @@ def provider(server: RawServer, *, stream: bool = True, limits: Limits | None = 
 
 
 async def outcome(payload, shown=None, **options) -> tuple[ModelResponse | ProviderError, int]:
-    """What comes of one request, and how many bytes the server got rid of."""
+    """The outcome of one request, and how many bytes the server could send."""
     with RawServer(payload) as server:
         made = provider(server, **options)
         try:

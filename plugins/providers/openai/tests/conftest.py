@@ -21,7 +21,7 @@ def serve() -> Iterator[Callable[..., OpenAIServer]]:
 
 @pytest.fixture
 async def connect() -> AsyncIterator[Callable[..., OpenAIProvider]]:
-    """Make providers: ``connect(server, stream=False)``; nothing is repeated unless asked for."""
+    """Make providers: ``connect(server, stream=False)``; without retries by default."""
     made = []
 
     def make(server: OpenAIServer, *, headers: Any = (), **options: Any) -> OpenAIProvider:

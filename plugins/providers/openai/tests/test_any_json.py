@@ -61,7 +61,7 @@ EVENT = record(
 
 
 def read(make, pieces, whole) -> ModelResponse | ProviderError:
-    """What comes of a stream, or of an answer in one piece if there are no pieces."""
+    """The outcome of a stream, or of a whole response if there are no pieces."""
     shown: list[str] = []
     answer = make(lambda delta: shown.append(delta.text))
     try:

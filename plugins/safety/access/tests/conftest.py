@@ -64,7 +64,7 @@ class Chats:
         return self.h.channel.sent
 
     def in_chat(self, chat: str) -> list[str]:
-        """What was written into a chat."""
+        """The replies in a chat."""
         return [reply.text for reply in self.heard if reply.session.chat_id == chat]
 
     async def say(

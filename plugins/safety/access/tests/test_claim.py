@@ -33,7 +33,7 @@ def test_first_message_prints_a_claim_code_that_makes_its_sender_admin(
 
 
 async def gateway_up(chats: Chats) -> None:
-    """What a gateway does once its channels are up."""
+    """What a gateway does once its channels are connected."""
     for work in chats.host.services.all(GatewayService):
         await work.gateway_up(["fake"])
 

@@ -54,7 +54,7 @@ def slow(chats: Chats) -> Slow:
 
 
 async def working(chats: Chats, user: str) -> Any:
-    """Somebody's turn is under way in the group."""
+    """Start a turn of a person in the group."""
     answer = await chats.begin(user, "work", "group")
     await slow(chats).begun.wait()
     return answer
@@ -205,7 +205,7 @@ def test_commands_for_everyone_are_answered_during_another_turn(chats: MakeChats
 def test_forwarded_message_does_not_answer_a_question(
     chats: MakeChats, run: Run, text: str
 ) -> None:
-    """An admin passes on what somebody else wrote, while a question is open."""
+    """An admin forwards another person's message while a question is open."""
 
     async def story(chats: Chats) -> list[Any]:
         await chats.say("boss", "hello")

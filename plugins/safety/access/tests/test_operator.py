@@ -15,7 +15,7 @@ BOSS = {"admins": ["fake:boss"], "allow": ["fake:*"]}
 
 
 def ranks(chats: MakeChats, run: Run, *said: tuple[str, str], **options: Any) -> list[str]:
-    """What each message's author is told by the tool ``rank``."""
+    """The result of the tool ``rank`` for each message."""
 
     async def story(chats: Chats) -> list[str]:
         for user, chat in said:

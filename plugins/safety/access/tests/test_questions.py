@@ -27,7 +27,7 @@ def code_of(question: Reply) -> str:
 
 
 async def asked(chats: Chats) -> tuple[Reply, Any]:
-    """The admin says hello, ann wants to launch: the question, and ann's answer to come."""
+    """Ann's call needs approval: the question to the admin, and ann's pending reply."""
     await chats.say("boss", "hello")
     answer = await chats.begin("ann", "launch it", "group")
     return await chats.until("boss", "For fake:ann"), answer
@@ -114,7 +114,7 @@ def test_button_answers_a_question(chats: MakeChats, run: Run) -> None:
 
 
 def test_button_pressed_before_the_message_is_recorded_answers(chats: MakeChats, run: Run) -> None:
-    """Where another process has shown it: here one process plays both."""
+    """Another process has shown the question; here one process plays both."""
 
     class Divides(Plugin):
         is_shared = True

@@ -119,7 +119,7 @@ def others() -> list[pwd.struct_passwd]:
 
 
 def hookline(home: Path, *words: str, as_: int | None, config: str) -> Any:
-    """Run ``hookline`` as somebody who came through sudo, or as the account itself."""
+    """Run ``hookline`` as a user through sudo, or as the account itself."""
     (home / "config.yaml").write_text(config)
     env = {**os.environ, "HOOKLINE_HOME": str(home)}
     env.pop("SUDO_UID", None)

@@ -38,7 +38,7 @@ class Works(Plugin):
 
     @hookimpl
     def pre_tool(self, ctx: Any, call: ToolCall) -> Deny | None:
-        """Nobody adds 13."""
+        """Deny adding 13."""
         return Deny("13 is unlucky") if call.arguments.get("left") == 13 else None
 
 
@@ -55,7 +55,7 @@ class Home:
             return other.cli(arguments)
 
     def rows(self, more: str = "") -> list[dict[str, Any]]:
-        """What ``audit show --json`` tells."""
+        """The rows of ``audit show --json``."""
         text = self.cli(f"audit show --json {more}").stdout
         return [json.loads(line) for line in text.splitlines()]
 

@@ -22,7 +22,7 @@ DELETED = "DELETE FROM orders WHERE id = 7"
 
 @pytest.fixture
 def asked(home: Home) -> Home:
-    """A home where somebody was allowed to launch, and SQL ran in another turn."""
+    """A home where a launch was approved, and SQL ran in another turn."""
     model = [
         calls("launch", what="it"),
         "launched",

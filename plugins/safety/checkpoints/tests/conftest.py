@@ -91,11 +91,11 @@ class WorkspaceChat:
         return self.say(title)
 
     def say(self, text: str, **options: Any) -> Outcome:
-        """What a message, or a command, comes to."""
+        """The outcome of a message or command."""
         return self.harness.send(text, **options)
 
     def rewind(self, args: str = "") -> str:
-        """The answer to the command where nobody is asked."""
+        """The reply to ``/rewind`` without a question."""
         return self.say(f"/rewind {args}".strip(), approve="no").text
 
     def hashes(self) -> list[str]:
@@ -103,12 +103,12 @@ class WorkspaceChat:
         return re.findall(r"^([0-9a-f]{10})  ", self.rewind(), re.MULTILINE)
 
     def warnings(self, outcome: Outcome) -> list[str]:
-        """What the plugin told the person beside the answer."""
+        """The plugin's notices to the person."""
         return [one.text for one in outcome.notices if one.plugin == "checkpoints"]
 
     @property
     def tree(self) -> Tree:
-        """What is in the workspace."""
+        """The content of the workspace."""
         return tree_of(self.work)
 
 

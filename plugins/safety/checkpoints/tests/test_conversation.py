@@ -25,7 +25,7 @@ def _three(chat: WorkspaceChat) -> list[str]:
 
 
 def _said(chat: WorkspaceChat) -> list[str]:
-    """What the person has said, as the next request holds it."""
+    """The person's messages in the next request."""
     chat.harness.model.steps.append("ok")
     chat.say("next")
     texts = [m.text for m in chat.harness.model.last.messages if m.role == "user" and m.text]

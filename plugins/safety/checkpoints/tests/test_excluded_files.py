@@ -378,7 +378,7 @@ def test_repository_cloned_since_keeps_its_git_folder(chat: WorkspaceChat) -> No
 def test_git_ignores_all_foreign_settings(
     chat: WorkspaceChat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every setting that could run a program or change what is saved is set to leave a trace."""
+    """Each setting that could run a program or change the snapshot would leave a trace."""
     trace = tmp_path / "trace"
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho "$0 $*" >> {trace}\nexit 1\n')

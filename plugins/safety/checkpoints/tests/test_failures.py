@@ -379,7 +379,7 @@ def test_change_of_equal_size_and_time_is_noticed(chat: WorkspaceChat) -> None:
 
 
 def test_file_written_during_the_snapshot_is_saved_consistently(chat: WorkspaceChat) -> None:
-    """A writer that never rests: each checkpoint holds something that was there."""
+    """A process writes all the time: each checkpoint holds a state that existed."""
     script = (
         "import sys\n"
         "print('ready', flush=True)\n"
@@ -410,7 +410,7 @@ def test_file_written_during_the_snapshot_is_saved_consistently(chat: WorkspaceC
 def test_change_during_a_rewind_is_not_overwritten(
     chat: WorkspaceChat, fake_git: Callable[[str], None]
 ) -> None:
-    """Somebody saves a file after the present was saved and before it is replaced."""
+    """A file is saved by hand after the undo snapshot and before it is replaced."""
     chat.put("a", "old")
     chat.put("b", "old")
 

@@ -127,7 +127,7 @@ def test_many_turns_leave_few_files_in_the_store(make_chat: Callable[..., Worksp
 
 
 def test_pruning_is_skipped_during_a_snapshot(chat: WorkspaceChat) -> None:
-    """A snapshot under way shares the lock that pruning takes alone: it is left for later."""
+    """A running snapshot shares the lock that pruning needs exclusively."""
     chat.turn("one", lambda: chat.put("a", "1"))
     with (chat.home / "checkpoints/lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
@@ -141,7 +141,7 @@ def test_pruning_is_skipped_during_a_snapshot(chat: WorkspaceChat) -> None:
 
 
 async def talk(channel: FakeChannel, *said: tuple[str, str]) -> list[str]:
-    """What comes back to some messages, each ``(chat, text)``, one after the other."""
+    """The replies to messages ``(chat, text)``, sent one after the other."""
     answers = []
     for number, (chat, text) in enumerate(said, 1):
         await channel.say(text, chat=chat)

@@ -147,7 +147,7 @@ def test_empty_folders_are_restored_and_removed(chat: WorkspaceChat) -> None:
 
 
 def test_bytes_are_restored_exactly(chat: WorkspaceChat) -> None:
-    """No filter, no line ending, no keyword and no encoding of the folder's own rules applies."""
+    """Filters, line endings, keywords and encodings of the folder's attributes do not apply."""
     chat.put(
         ".gitattributes",
         "* text=auto eol=lf ident filter=lfs working-tree-encoding=UTF-16 diff=x merge=y\n"

@@ -33,7 +33,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def holds(chat: WorkspaceChat) -> bool:
-    """What the service says in a new turn."""
+    """The answer of the service in a new turn."""
     Guard.found.clear()
     chat.turn("go")
     (found,) = Guard.found

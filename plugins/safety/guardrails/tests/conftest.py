@@ -120,7 +120,7 @@ class Bench:
         return self.harness.plugin(Toolbox).ran
 
     def turn(self, *responses: list[ToolCall], **options: Any) -> list[str]:
-        """What the model reads of every call of a turn."""
+        """The result of each call of a turn as the model reads it."""
         self.harness.model.steps[:] = [*responses, "done"]
         outcome = self.harness.send("go", **options)
         assert outcome.text == "done"

@@ -22,7 +22,7 @@ class Notebook(Plugin):
 
 
 def learn(h: Harness, text: str) -> str:
-    """What would be remembered."""
+    """The text that would be stored."""
     h.model.steps[:] = [calls("remember", text=text), "Done."]
     return h.send("go").tool_calls[0].text
 

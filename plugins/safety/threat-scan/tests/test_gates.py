@@ -57,7 +57,7 @@ class Masker(Plugin):
 
 
 def learn(h: Harness, text: str) -> str:
-    """What the tool answers the model."""
+    """The tool's result."""
     h.model.steps[:] = [calls("remember", text=text), "Done."]
     return h.send("go").tool_calls[0].text
 

@@ -89,7 +89,7 @@ class ArtifactTools:
         self.harness = self._make(*plugins, home=self._home, config=config)
 
     def speak(self, text: str) -> None:
-        """What the tools say from now on."""
+        """Set the text that the tools return."""
         self.harness.plugin(Talker).text = text
 
     def run(self, *asked: ToolCall) -> list[ToolResult]:
@@ -98,7 +98,7 @@ class ArtifactTools:
         return list(self.harness.send("go").tool_calls)
 
     def say(self, text: str) -> str:
-        """What the model reads of a result with ``text``."""
+        """The result of ``text`` as the model reads it."""
         self.speak(text)
         return self.run(calls("say"))[0].text
 
@@ -109,7 +109,7 @@ class ArtifactTools:
         return marker[2]
 
     def fetch(self, id_: str, **arguments: Any) -> ToolResult:
-        """What ``fetch_artifact`` returns."""
+        """The result of ``fetch_artifact``."""
         return self.run(calls("fetch_artifact", id=id_, **arguments))[0]
 
 

@@ -57,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Site(ThreadingHTTPServer):
-    """A server on loopback. ``asked`` are method, path and body; ``released`` ends what waits."""
+    """A server on loopback. ``asked`` holds the requests; ``released`` ends waiting answers."""
 
     daemon_threads = True
     page = staticmethod(page)
@@ -72,7 +72,7 @@ class Site(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.port}"
 
     def paths(self, method: str) -> list[str]:
-        """The paths that were asked for by this method."""
+        """The paths that were requested with this method."""
         return [path for one, path, _ in self.asked if one == method]
 
     def handle_error(self, *_: Any) -> None:
@@ -184,7 +184,7 @@ class BrowserChat:
         return self.harness.send("go", approve=approve, session=session).tool_calls[0]
 
     def do(self, action: str, **given: Any) -> str:
-        """What the model reads of an action.
+        """The result of an action as the model reads it.
 
         On a machine that is busy a page may not be described in the seconds that a guard has.
         Then nobody is asked, nothing is done, and the model is told to call again.
@@ -196,20 +196,20 @@ class BrowserChat:
         return text
 
     def read(self, **given: Any) -> str:
-        """What the model reads of the page."""
+        """The text of the page as the model reads it."""
         return self.call("browser_read", **given).text
 
     def open(self, url: str, **given: Any) -> str:
-        """What the model reads of a page that was opened."""
+        """The report of an opened page as the model reads it."""
         return self.do("open", url=url, **given)
 
     def answer(self, *answers: str) -> None:
-        """What the person answers next."""
+        """Set the person's next answer."""
         self.harness.answers.extend(answers)
 
     @property
     def questions(self) -> list[str]:
-        """What the person was shown."""
+        """The previews that the person was shown."""
         return [f"{one.text}\n{one.preview}" for one in self.harness.questions]
 
 

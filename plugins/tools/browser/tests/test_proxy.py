@@ -69,7 +69,7 @@ def login(pass_: ProxyPass) -> str:
 
 
 async def exchange(proxy: GuardedProxy, *parts: str | bytes) -> bytes:
-    """What comes back for the parts, sent one after the other."""
+    """The response to parts that are sent one after the other."""
     reader, writer = await asyncio.open_connection(
         *proxy.address.removeprefix("http://").split(":")
     )

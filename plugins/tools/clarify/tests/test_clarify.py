@@ -34,7 +34,7 @@ def asking(*choices: str, question: str = "Which colour?") -> ToolCall:
 
 
 def failed(h: Any) -> str:
-    """What the model is told about a question that could not be asked; the turn goes on."""
+    """The error for a question that could not be asked; the turn goes on."""
     outcome = h.send("go")
     assert (outcome.stop, outcome.text) == ("done", "never mind")
     return str(outcome.tool_calls[0].text)

@@ -118,7 +118,7 @@ def test_only_plain_writes_can_be_approved(make_chat: MakeDatabaseChat, url: str
 
 
 class Meddler(Plugin[NoConfig]):
-    """Approves, but not before somebody else has changed the database."""
+    """Changes the database before it approves."""
 
     meddle: Callable[[], Any] = staticmethod(lambda: None)
 

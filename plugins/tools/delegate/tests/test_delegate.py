@@ -74,7 +74,7 @@ class SampleTools(Plugin):
 
 
 class Script(ScriptedModel):
-    """A model that answers by what it was told last: steps for each first word."""
+    """A model with a list of steps for each first word of its task."""
 
     def __init__(self, **scripts: list[Any]) -> None:
         super().__init__()

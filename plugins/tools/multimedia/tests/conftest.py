@@ -91,7 +91,7 @@ class Request:
 
 @dataclass
 class Canned:
-    """An answer in place of the server's own, whatever was asked."""
+    """An answer in place of the server's own."""
 
     status: int = 200
     body: bytes = b""
@@ -302,7 +302,7 @@ class MediaTools:
         return result
 
     def text(self, name: str, **arguments: Any) -> str:
-        """What the model reads of one call."""
+        """The result of one call as the model reads it."""
         return self.call(name, **arguments).text
 
     def file(self, name: str, data: bytes) -> Path:
@@ -325,7 +325,7 @@ class MediaTools:
         attachments: tuple[Audio | Attachment, ...] = (),
         chat: str = "chat",
     ) -> Any:
-        """What the fake channel delivers for a message."""
+        """The reply that the fake channel delivers for a message."""
         h = self.harness
         h.model.steps[:] = list(steps)
         number = len(h.channel.sent) + 1
@@ -352,7 +352,7 @@ def make_server() -> Iterator[Callable[..., MediaServer]]:
 
 @pytest.fixture
 def server(make_server: Callable[..., MediaServer]) -> MediaServer:
-    """A server that wants the right key."""
+    """A server that requires its key."""
     return make_server()
 
 

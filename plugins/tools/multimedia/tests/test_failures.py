@@ -156,7 +156,7 @@ def test_busy_service_is_retried(
     assert len(server.requests) == 2
 
 
-class Ear(Plugin):
+class NoticeRecorder(Plugin):
     """Records the notices about waiting, and their conversation."""
 
     @hookimpl
@@ -172,12 +172,12 @@ class Ear(Plugin):
 def test_retry_wait_is_shown_in_the_conversation(
     make_media_tools: Callable[..., Any], server: Any, canned: Any, png: bytes
 ) -> None:
-    media_tools = make_media_tools(Ear, max_retries=2)
+    media_tools = make_media_tools(NoticeRecorder, max_retries=2)
     media_tools.file("a.png", png)
     for status in (429, 503):
         server.canned.append(canned(status, b"{}", headers={"retry-after-ms": "100"}))
     assert not media_tools.text("describe_image", image="a.png").startswith("Error")
-    assert media_tools.harness.plugin(Ear).heard == [
+    assert media_tools.harness.plugin(NoticeRecorder).heard == [
         ("go", "rate-limited by the vision service; trying again in 0.1 s"),
         ("go", "the vision service is overloaded; trying again in 0.1 s"),
     ]

@@ -100,7 +100,7 @@ def test_turn_finished_by_another_process_keeps_the_attachment(
 
 
 class Liar(Plugin[NoConfig]):
-    """A tool that tells of a file as if it had been made."""
+    """A tool whose result names a file that it did not generate."""
 
     @tool
     def tell(self, ctx: Context, path: str) -> str:

@@ -15,7 +15,7 @@ from hookline_hookspecs.plugin import NoConfig
 
 
 def saved(text: str) -> Path:
-    """The path that a result tells."""
+    """The path in a result."""
     found = re.search(r"Saved to (\S+) \(", text)
     assert found is not None, text
     return Path(found[1])

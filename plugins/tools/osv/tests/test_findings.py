@@ -64,7 +64,7 @@ def test_advisory_is_one_line(osv: Any, check: Check) -> None:
     assert json.loads(json.dumps(result.data)) == result.data
 
 
-def test_no_finding_is_not_reported_as_safe(check: Check) -> None:
+def test_empty_result_is_not_reported_as_safe(check: Check) -> None:
     text = check("left-pad", "npm", "1.3.0").text
     assert text.startswith("npm left-pad 1.3.0: nothing known in OSV.")
     assert "does not say whether the package exists" in text

@@ -197,7 +197,7 @@ def test_command_that_may_overwrite_hooklines_folder_needs_approval(
 def test_approval_never_shows_hooklines_keys(
     harness: MakeHarness, tmp_path: Path, command: str
 ) -> None:
-    """Wherever its home is: here it lies below the folder for temporary files."""
+    """Also if the home lies below the folder for temporary files."""
     home = tmp_path / "home"
     for name in ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key"):
         (file := home / name).parent.mkdir(parents=True, exist_ok=True)

@@ -96,13 +96,13 @@ class Shop(Plugin[NoConfig]):
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
-        """What the test says."""
+        """The verdict that the test sets."""
         found: Ask | Deny | None = self.verdict
         return found
 
     @hookimpl
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """What another plugin does with every result."""
+        """Change every result, as another plugin would."""
         return replace(result, text=result.text + self.suffix) if self.suffix else None
 
 
@@ -123,7 +123,7 @@ class CachedTools:
         return list(self.harness.send("go", **options).tool_calls)
 
     def call(self, name: str, **arguments: Any) -> str:
-        """What the model reads of one call."""
+        """The result of one call as the model reads it."""
         return self.turn(calls(name, **arguments))[0].text
 
 

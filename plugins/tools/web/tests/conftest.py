@@ -132,7 +132,7 @@ class WebTools:
         return list(self.harness.send("go").tool_calls)
 
     def fetch(self, url: str, **arguments: Any) -> str:
-        """What the model reads of a page."""
+        """A page as the model reads it."""
         return self.call("web_fetch", url=url, **arguments).text
 
 

@@ -116,7 +116,7 @@ class Call:
 
     @property
     def speech(self) -> Speech:
-        """Who hears and speaks."""
+        """The speech service."""
         return self.harness.plugin(Speech)
 
     def recording(self, data: bytes = RECORDINGS["opus"], seconds: float = 0.5) -> Audio:
@@ -146,7 +146,7 @@ class Call:
 
     @property
     def notices(self) -> list[str]:
-        """What the person was told beside the answers, by the plugin."""
+        """The plugin's notices to the person."""
         told: list[Notice] = self.harness.notices
         return [notice.text for notice in told if notice.plugin == "voice"]
 
@@ -164,7 +164,7 @@ def make_voice_chat(harness: Callable[..., Harness], tmp_path: Path) -> Callable
 
 @pytest.fixture
 def recordings() -> dict[str, bytes]:
-    """What the service says, by format."""
+    """The service's audio by format."""
     return RECORDINGS
 
 
