@@ -1,1 +1,1 @@
-"""Stores sessions, the journal and the plugins' tables. The default store is SQLite."""
+"""Stores sessions, turns and the plugins' tables. The default store is SQLite."""

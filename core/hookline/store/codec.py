@@ -1,4 +1,4 @@
-"""Inbound messages and replies as JSON, for the inbox and the outbox."""
+"""Converts inbound messages, replies and questions to and from JSON."""
 
 from __future__ import annotations
 
@@ -28,28 +28,26 @@ from ..text import dump
 
 log = logging.getLogger("hookline.store")
 T = TypeVar("T")
-LOST = Origin("outside", "what cannot be read any more")
-UNREADABLE = TextBlock(
-    "(What was stored here cannot be read; it is kept as it is.)", origins=(LOST,)
-)
-"""In place of what a damaged row of the store held; it may have come from anywhere."""
+LOST = Origin("outside", "unreadable stored data")
+UNREADABLE = TextBlock("(This stored text cannot be read.)", origins=(LOST,))
+"""Replaces the content of a damaged row. It counts as outside content: its origin is unknown."""
 _NOT_STORED = {
-    Inbound: ("system",),  # system text for a single turn
-    Reply: ("session", "id", "repeated", "delivered"),  # columns of the outbox
+    Inbound: ("system",),  # valid for a single turn only
+    Reply: ("session", "id", "repeated", "delivered"),  # in columns of the outbox
 }
 
 
 def readable(what: str, read: Callable[[], T], otherwise: T) -> T:
-    """``read()`` of a stored row, or ``otherwise`` if it is damaged; the log names the row."""
+    """Return ``read()``, or ``otherwise`` and log ``what`` if the stored row is damaged."""
     try:
         return read()
     except Exception as error:
-        log.warning("%s cannot be read and is left as it is: %r", what, error)
+        log.warning("%s cannot be read and is left unchanged: %r", what, error)
         return otherwise
 
 
 def stored_message(row: Mapping[str, Any]) -> Message:
-    """The message of a row (``seq role body context``); a placeholder if it is damaged."""
+    """The message in a row (``seq role body context``), or a placeholder if it is damaged."""
     lost = Message("assistant" if row["role"] == "assistant" else "user", (UNREADABLE,))
     what = f"message {row['seq']} of turn {row['turn_id']}"
     return readable(
@@ -63,7 +61,7 @@ def inbound_from_json(text: str) -> Inbound:
 
 
 def stored_origins(call_id: str, text: str | None) -> tuple[Origin, ...]:
-    """The origins of a step; outside if they cannot be read."""
+    """The origins of a step; an outside origin if they cannot be read."""
     outside: tuple[Origin, ...] = (LOST,)
     return readable(
         f"the origins of {call_id}", lambda: origins_from_json(json.loads(text or "[]")), outside
@@ -71,12 +69,12 @@ def stored_origins(call_id: str, text: str | None) -> tuple[Origin, ...]:
 
 
 def stored_inbound(row_id: str, text: str) -> Inbound | None:
-    """The message of a row, None if it cannot be read."""
+    """The inbound message in a row; None if it cannot be read."""
     return readable(f"inbound message {row_id}", lambda: inbound_from_json(text), None)
 
 
 def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
-    """Return the reply that :func:`to_json` encoded, or a sentence in its place."""
+    """Return the reply that :func:`to_json` encoded, or a placeholder if it is damaged."""
     lost = Reply(session, UNREADABLE.text, id=reply_id)
     return readable(
         f"reply {reply_id}", lambda: Reply(session, id=reply_id, **_from_json(Reply, text)), lost
@@ -84,7 +82,7 @@ def reply_from_json(text: str, session: Session, reply_id: str) -> Reply:
 
 
 def to_json(item: Inbound | Reply) -> str:
-    """Return a message, attachments by path, or a reply without its session as compact JSON."""
+    """Encode a message or reply as compact JSON, attachments by path, without fields in columns."""
     data = {
         field.name: getattr(item, field.name)
         for field in fields(item)
@@ -97,7 +95,7 @@ def to_json(item: Inbound | Reply) -> str:
 
 
 def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
-    """Return the stored fields, ignoring those of a newer version."""
+    """Decode the stored fields, ignoring those of a newer version."""
     known = {field.name for field in fields(kind)}
     data = {name: value for name, value in json.loads(text).items() if name in known}
     return {
@@ -106,7 +104,7 @@ def _from_json(kind: type[Inbound | Reply], text: str) -> dict[str, Any]:
 
 
 def question_to_json(question: Question | None) -> str | None:
-    """Return an open question as compact JSON, or None."""
+    """Encode an open question as compact JSON; None stays None."""
     if question is None:
         return None
     choices = [_choice_to_json(choice) for choice in question.choices]
@@ -146,24 +144,24 @@ def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:
 
 
 def _file_from_dict(data: Mapping[str, Any]) -> Attachment | Audio:
-    made = Audio if data["kind"] == "audio" else Attachment
-    values = {field.name: data[field.name] for field in fields(made) if field.name in data}
+    kind = Audio if data["kind"] == "audio" else Attachment
+    values = {field.name: data[field.name] for field in fields(kind) if field.name in data}
     values["path"] = Path(data["path"])
-    if made is Audio:
+    if kind is Audio:
         values["waveform"] = base64.b64decode(data.get("waveform", ""))
-    return made(**values)
+    return kind(**values)
 
 
 _CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "attachments": (
-        lambda all_: [*map(_file_to_dict, all_)],
-        lambda all_: tuple(map(_file_from_dict, all_)),
+        lambda files: [*map(_file_to_dict, files)],
+        lambda data: tuple(map(_file_from_dict, data)),
     ),
     "choices": (
-        lambda all_: [*map(_choice_to_json, all_)],
-        lambda all_: tuple(map(_choice_from_json, all_)),
+        lambda choices: [*map(_choice_to_json, choices)],
+        lambda data: tuple(map(_choice_from_json, data)),
     ),
     "origins": (origins_to_json, origins_from_json),
     "workspace": (str, Path),
 }
-"""Fields that JSON does not hold as they are: how they are written and read."""
+"""The encoder and decoder of each field that is not plain JSON."""

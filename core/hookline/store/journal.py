@@ -1,7 +1,7 @@
 """Stores sessions and turns: one method for each step that must survive the process.
 
-The SQL is in ``store/sql``. Writes are committed in the order of the calls. A method that writes
-returns an awaitable. A turn collects them and awaits them before it acknowledges something.
+The SQL is in ``store/sql``. Writes are committed in the order of the calls. Methods that write
+return an awaitable; a turn collects these and awaits them before it acknowledges anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .codec import stored_inbound, to_json
 Statement: TypeAlias = "tuple[str, Mapping[str, Any]]"
 """A query's name and its parameters."""
 KEEP_FINISHED_DAYS = 7
-"""Days for which finished messages are kept, so that a repeated one is recognised."""
+"""Days for which finished messages are kept, so that repeats are recognised."""
 
 
 @cache
@@ -57,9 +57,9 @@ def core_migrations(dialect: str) -> list[Migration]:
 class Journal:
     """Reads and writes sessions, turns, inbox, outbox and usage.
 
-    A row in progress names its ``owner``, a node (see ``engine.Node``). A claim is one statement
+    A row in progress names the node that owns it (see ``engine.Node``). A claim is one statement
     that takes a row without an owner, or one that still belongs to ``previous``. Only the process
-    whose claim returns 1 goes on.
+    whose claim returns 1 continues.
     """
 
     def __init__(self, store: Store, node: str, sends: Callable[[str], bool]) -> None:
@@ -86,7 +86,7 @@ class Journal:
         return self.store.write(lambda db: db.batch(rows)[-1], durable=durable)
 
     def claim(self, query: str, row_id: str, previous: str | None) -> Awaitable[int]:
-        """Claim a row by ``claim_inbox``, ``claim_pending``, ``claim_turn`` or ``claim_outbox``.
+        """Run ``claim_inbox``, ``claim_pending``, ``claim_turn`` or ``claim_outbox`` for a row.
 
         ``claim_outbox`` also counts an attempt to send.
         """
@@ -122,7 +122,7 @@ class Journal:
         return self._write_counted([("complete_files", row)], True)
 
     async def pending_inbox(self, channel: str) -> list[Mapping[str, Any]]:
-        """Messages of a channel still without files, oldest first: ``id owner inbound files``."""
+        """A channel's messages that wait for files, oldest first: ``id owner inbound files``."""
         rows = await self._rows("pending_inbox", channel=channel)
         found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [
@@ -139,9 +139,10 @@ class Journal:
         *,
         left_over: bool = False,
     ) -> Awaitable[None]:
-        """Mark an inbound message as done and put its reply, if any, into the outbox.
+        """Mark an inbound message as done and store its reply, if any, in the outbox.
 
-        The reply to a ``left_over`` message gets no owner: this process may not have the channel.
+        The reply to a ``left_over`` message gets no owner, because this process may not run the
+        channel.
         """
         done = {"id": inbox_id, "state": "done", "session_id": session_id}
         statements: list[Statement] = [("set_inbox", done)] if inbox_id is not None else []
@@ -157,7 +158,7 @@ class Journal:
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
     def prune(self) -> Awaitable[None]:
-        """Delete what was finished more than :data:`KEEP_FINISHED_DAYS` ago."""
+        """Delete messages and replies finished more than :data:`KEEP_FINISHED_DAYS` ago."""
         old = {"before": clock.now() - KEEP_FINISHED_DAYS * 86400}
         return self._write([("prune_inbox", old), ("prune_outbox", old)])
 
@@ -175,7 +176,7 @@ class Journal:
     def create_session(
         self, creating: Statement, history: Iterable[tuple[int, Message]]
     ) -> Awaitable[None]:
-        """Store a session before its first turn, with numbered messages that belong to no turn."""
+        """Store a session before its first turn, with numbered messages outside any turn."""
         return self._write(
             [creating, *(_message(creating[1]["id"], "", seq, message) for seq, message in history)]
         )
@@ -213,7 +214,7 @@ class Journal:
         return (await self._rows("session_for_owner", id=session_id, named=name, **message))[0]
 
     async def active_session(self, channel: str, chat_id: str) -> str | None:
-        """The chat's current session."""
+        """The id of the chat's current session, or None."""
         rows = await self._rows("active_session", channel=channel, chat_id=chat_id)
         return rows[0]["id"] if rows else None
 
@@ -235,13 +236,13 @@ class Journal:
         return self._write_one(query, id=session_id, **params)
 
     def delete_session(self, session_id: str) -> Awaitable[None]:
-        """Delete a session with everything in it."""
+        """Delete a session with all its rows."""
         parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
         return self._write([(name, {"id": session_id}) for name in names])
 
     async def messages(self, session_id: str, first: int = 0) -> list[Mapping[str, Any]]:
-        """Stored messages with their sidecars, oldest first, starting at number ``first``."""
+        """Stored messages with their sidecars, oldest first, from number ``first`` on."""
         return await self._rows("messages", session_id=session_id, first=first)
 
     # Turns
@@ -249,7 +250,7 @@ class Journal:
     def begin_turn(
         self, turn: Mapping[str, Any], seq: int, message: Message, first: Sequence[Statement] = ()
     ) -> Awaitable[None]:
-        """Begin a turn with its user message, after the statements in ``first``.
+        """Store a new turn with its user message, after the statements in ``first``.
 
         ``turn`` has ``id session_id inbox_id now``.
         """
@@ -321,16 +322,16 @@ class Journal:
     async def end_turn(
         self, turn: Mapping[str, Any], reply: Reply | None, *, left_over: bool, direct: bool
     ) -> Mapping[str, Any] | None:
-        """End a turn; once awaited, its reply is in the outbox and survives a power cut.
+        """End a turn and store its reply in the outbox, durably.
 
         ``turn`` has ``id session_id inbox_id last state stop iterations error warm_until``. The
-        reply of a ``left_over`` turn gets no owner: this process may not have the channel. With
-        ``direct``, try to claim the reply and return its row, in state ``claimed``, for sending
-        from memory; None if it was not claimed.
+        reply of a ``left_over`` turn gets no owner, because this process may not run the channel.
+        With ``direct``, try to claim the reply and return its row, in state ``claimed``, for
+        sending from memory; None if it was not claimed.
 
         Raises:
-            StoreError: the turn's message ``last`` is not stored. Its write need not be committed
-                yet: it may share the transaction.
+            StoreError: the turn's message number ``last`` is not stored. It need not be committed
+                yet; it may be part of the same transaction.
         """
         warm = {**turn, "id": turn["session_id"]}
         statements: list[Statement] = [
@@ -353,7 +354,7 @@ class Journal:
         return await self._rows("open_turns", session_id=session_id)
 
     async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
-        """Sessions with a turn that has not ended, of one chat or of all."""
+        """The ids of sessions with an unfinished turn, of one chat or all."""
         rows = await self._rows("sessions_with_open_turns", channel=channel, chat_id=chat_id)
         return [row["session_id"] for row in rows]
 
@@ -369,7 +370,7 @@ class Journal:
         return self._write([*((name, where) for name in names), undone, _touch(session_id)])
 
     async def rewrites(self, session_id: str) -> list[Mapping[str, Any]]:
-        """The replacements made in a history, oldest first."""
+        """The rewrites of a history, oldest first."""
         return await self._rows("rewrites", session_id=session_id)
 
     def rewrite(
@@ -382,14 +383,14 @@ class Journal:
         return self._write([*statements, _touch(session_id)])
 
     async def turn_usage(self, turn_id: str) -> tuple[int, Usage]:
-        """A turn's model calls and their tokens."""
+        """The number of a turn's model calls, and their tokens."""
         row = dict((await self._rows("turn_usage", turn_id=turn_id))[0])
         return int(row.pop("requests")), Usage(**row)
 
     # Outbox
 
     def _reply(self, reply: Reply, turn_id: str | None, unowned: bool = False) -> Statement:
-        """Store a reply for this process to send, or for the one that has its channel."""
+        """The statement that stores a reply, to be sent by the process that runs its channel."""
         session = reply.session
         owner = None if unowned or not self._sends(session.channel) else self.node
         row = {"id": reply.id, "session_id": session.id, "turn_id": turn_id, "owner": owner}
@@ -397,7 +398,7 @@ class Journal:
         return "insert_outbox", {**row, **place, "body": to_json(reply)}
 
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
-        """Replies that are neither sent nor given up, oldest first."""
+        """A channel's replies that are neither sent nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
 
     def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[None]:
@@ -415,7 +416,7 @@ class Journal:
         )
 
     async def last_delivery(self, session_id: str) -> float:
-        """When the reply of the session's last turn was sent, Unix time; 0 if that is unknown."""
+        """The Unix time at which the reply of the session's last turn was sent; 0 if unknown."""
         rows = await self._rows("last_delivery", session_id=session_id)
         return max([0.0, *[float(row["at"]) for row in rows]])
 

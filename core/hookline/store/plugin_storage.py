@@ -1,7 +1,7 @@
-"""A plugin's own storage: a folder, small values, named queries over its tables, full text.
+"""A plugin's own storage: a folder, small values, named queries over its tables, full-text search.
 
-Reached as ``host.storage``. SQL is read and migrations are applied when the storage is first used,
-so that a plugin which stores nothing costs nothing.
+Plugins use it as ``host.storage``. SQL is read and migrations are applied on first use, so that a
+plugin that stores nothing costs nothing.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from hookline_hookspecs.storage import Hit, KeyValue, Row, SearchIndex, Transact
 T = TypeVar("T")
 
 SQL = Path(__file__).parent / "plugin_sql"
-"""What every plugin's storage shares: the table ``kv`` and its queries."""
+"""The migrations and queries of the table ``kv``, which all plugins share."""
 _ready: WeakSet[Store] = WeakSet()
-"""Stores whose shared table is there."""
+"""Stores that have the shared table."""
 
 TABLES = ""
-"""The ``plugin`` of values that list what each plugin has made: names in the order of their making
-with ``TABLE``, ``VIEW``, ``FUNCTION``, or nothing for what is gone. So purging needs no guess by
-prefix (``web_`` is also how ``web-ui`` starts) and no files of a plugin that is gone."""
+"""The ``plugin`` of values that list the database objects of each plugin.
+
+A value maps names, in the order of their creation, to ``TABLE``, ``VIEW`` or ``FUNCTION``, or to an
+empty string if the object was dropped. With this list, purging a plugin needs neither its files nor
+a guess by prefix (``web_`` is also a prefix of ``web-ui``'s names)."""
 
 _STATEMENT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE\s+(?:UNIQUE\s+|VIRTUAL\s+|TEMP\w*\s+)?(?P<kind>\w+)\s+"
@@ -43,11 +45,11 @@ _STATEMENT = re.compile(
     r'["`\[]?(?P<gone>\w+)["`\]]?\s*(?:;|RENAME\s+TO\s+))(?:["`\[]?(?P<made>\w+))?',
     re.IGNORECASE | re.DOTALL,
 )
-"""A statement that makes, renames or removes something, after comments."""
+"""A statement that creates, renames or drops something, after comments."""
 
 
 async def prepare_storage(store: Store) -> Store:
-    """``store``, with the table that the plugins' storages share. Raises ``StoreError``."""
+    """Return ``store`` after creating the shared table if necessary. Raises ``StoreError``."""
     if store not in _ready:
         await store.migrate("storage", _migrations(SQL / "migrations", store.dialect))
         _ready.add(store)
@@ -56,8 +58,11 @@ async def prepare_storage(store: Store) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class StorageUsage:
-    """What a plugin keeps: ``tables`` with their rows, ``values`` in ``kv``, and ``bytes`` of its
-    folder and values (what tables take on disk is not known)."""
+    """How much a plugin has stored.
+
+    ``tables`` maps its tables to their numbers of rows, and ``values`` is its number of values in
+    ``kv``. ``bytes`` is the size of its folder and values; the size of tables is not known.
+    """
 
     tables: Mapping[str, int]
     values: int
@@ -84,7 +89,7 @@ def _put(db: Connection, plugin: str, key: str, value: str) -> None:
 
 
 def _record(db: Connection, plugin: str, objects: Mapping[str, str]) -> None:
-    """Note what ``plugin`` has made, beside what it had made before."""
+    """Add ``objects`` to the recorded database objects of ``plugin``."""
     before = _get(db, TABLES, plugin, {})
     if before | objects != before:
         _put(db, TABLES, plugin, json.dumps(before | objects))
@@ -132,7 +137,7 @@ class _Transaction:
 
 
 class _Search:
-    """Implements ``SearchIndex`` over the table ``<plugin>_search``, made on first use."""
+    """Implements ``SearchIndex`` over the table ``<plugin>_search``, created on first use."""
 
     def __init__(self, store: Store, plugin: str, table: str) -> None:
         self._store = store
@@ -141,7 +146,7 @@ class _Search:
         self._sql: Mapping[str, str] = {}
 
     async def _ready(self) -> Mapping[str, str]:
-        """The statements, once the table is there."""
+        """Create the table if necessary, and return the statements."""
         if not self._sql:
             await prepare_storage(self._store)
             sql = self._store.search_statements(self._table)
@@ -172,11 +177,13 @@ class PluginStorage:
     """Implements the protocol ``Storage`` for one plugin."""
 
     def __init__(self, store: Store, plugin_name: str, package: str | None, home: Path) -> None:
-        """``package`` is the plugin's module; ``sql/`` and ``migrations/`` stand beside its file.
-        Without one there are no queries and tables.
+        """Create the storage of a plugin.
 
-        ``plugin_name`` may be ``KIND:NAME``, one of several of a kind. Its SQL is written for
-        ``kind_…``, and run with ``kind__name_…`` in place of the names that the migrations make.
+        ``package`` is the plugin's Python package, with the folders ``sql/`` and ``migrations/``;
+        without one, the plugin has no queries or tables.
+
+        ``plugin_name`` may be ``KIND:NAME``, one of several plugins of a kind. Its SQL is written
+        with names that start with ``kind_``; when it runs, they start with ``kind__name_``.
         """
         self._store = store
         self._plugin = plugin_name
@@ -191,13 +198,14 @@ class PluginStorage:
 
     @property
     def dir(self) -> Path:
-        """The plugin's own folder, made now if it is not there."""
-        for folder in (self._dir.parent, self._dir):  # `parents=True` would make the outer for all
+        """The plugin's own folder; it is created if it does not exist."""
+        # `parents=True` ignores the mode for parents, so each folder is created by itself.
+        for folder in (self._dir.parent, self._dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._dir
 
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:
-        """The rows of a named query; one with ``RETURNING`` may write."""
+        """The rows of a named query, which may write if it has ``RETURNING``."""
         await self.prepare()
         sql = self._find(name)
         writes = re.search(r"\bRETURNING\b", sql, re.IGNORECASE)
@@ -205,33 +213,38 @@ class PluginStorage:
         return await run(lambda db: db.fetch(sql, params))
 
     async def execute(self, name: str, /, **params: Any) -> int:
-        """Run a named statement; the number of rows it touched."""
+        """Run a named statement and return the number of affected rows."""
         return await self.transact(lambda transaction: transaction.execute(name, **params))
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
-        """Run a synchronous function in one transaction and return what it returns."""
+        """Run a synchronous function in one transaction and return its result."""
         await self.prepare()
         return await self._store.write(lambda db: work(_Transaction(db, self._find)))
 
     def submit(self, work: Callable[[Transaction], T]) -> Awaitable[T]:
-        """Hand over a function that :meth:`transact` would run, and wait for nothing: it goes with
-        what this process writes next. Raises ``StoreError`` before anything else was asked for."""
+        """Queue a function as for :meth:`transact`; it is committed with the next writes.
+
+        Raises:
+            StoreError: nothing was fetched or written through this storage before.
+        """
         if self._queries is None:
             raise StoreError(f"The storage of {self._plugin} is not ready; fetch something first.")
         return self._store.write(lambda db: work(_Transaction(db, self._find)))
 
     @property
     def changes(self) -> int | None:
-        """A number that differs once another process has written the plugin's tables or values, as
-        of now; None if the store cannot tell. It may differ for other reasons."""
+        """A number that changes when another process writes the plugin's tables or values.
+
+        It may also change for other reasons. None if the store cannot tell.
+        """
         return self._store.changes_of(self._prefix)
 
     async def usage(self) -> StorageUsage:
-        """What the plugin keeps, for people."""
+        """How much the plugin has stored."""
 
         def look(db: Connection) -> StorageUsage:
-            made = _get(db, TABLES, self._plugin, {})
-            tables = [name for name, kind in made.items() if kind == "TABLE"]
+            objects = _get(db, TABLES, self._plugin, {})
+            tables = [name for name, kind in objects.items() if kind == "TABLE"]
             count = 'SELECT count(*) AS n FROM "{}"'
             rows = {name: db.fetch(count.format(name))[0]["n"] for name in tables}
             values = [len(row["value"]) for row in _values(db, self._plugin)]
@@ -242,12 +255,12 @@ class PluginStorage:
         return await self._store.read(look)
 
     async def purge(self) -> None:
-        """Remove the plugin's tables, values, migration records and folder, for good."""
+        """Permanently delete the plugin's tables, values, migration records and folder."""
 
         def remove(db: Connection) -> None:
-            made = _get(db, TABLES, self._plugin, {})
-            for name in reversed([name for name in made if made[name]]):
-                db.execute(f'DROP {made[name]} IF EXISTS "{name}"')
+            objects = _get(db, TABLES, self._plugin, {})
+            for name in reversed([name for name in objects if objects[name]]):
+                db.execute(f'DROP {objects[name]} IF EXISTS "{name}"')
             db.execute(_sql()["purge_values"], {"plugin": self._plugin})
             db.execute(_sql()["purge_migrations"], {"component": f"plugin {self._plugin}"})
 
@@ -276,22 +289,22 @@ class PluginStorage:
             if file and (steps := _migrations(folder / "migrations", dialect)):
                 objects = _objects(self._store, steps, self._plugin, self._written)
                 if self._prefix != self._written:
-                    own = _Renaming(self._store, steps, self._written, self._prefix)
-                    steps = [replace(step, sql=own.rename(step.sql)) for step in steps]
-                    queries = {name: own.rename(sql) for name, sql in queries.items()}
-                    objects = {own.rename(name): kind for name, kind in objects.items()}
+                    prefixes = _PrefixReplacement(self._store, steps, self._written, self._prefix)
+                    steps = [replace(step, sql=prefixes.apply(step.sql)) for step in steps]
+                    queries = {name: prefixes.apply(sql) for name, sql in queries.items()}
+                    objects = {prefixes.apply(name): kind for name, kind in objects.items()}
                 await self._store.migrate(f"plugin {self._plugin}", steps)
                 await self._store.write(lambda db: _record(db, self._plugin, objects))
             self._queries = queries
 
 
 def _prefix(plugin: str) -> str:
-    """How the names of what a plugin makes begin."""
+    """The prefix of the names of a plugin's database objects."""
     return re.sub(r"\W", "_", plugin) + "_"
 
 
-class _Renaming:
-    """Puts one prefix in place of another, in the names that a plugin makes and nowhere else."""
+class _PrefixReplacement:
+    """Replaces one prefix by another in the names of a plugin's database objects only."""
 
     def __init__(self, store: Store, steps: Sequence[Migration], before: str, after: str) -> None:
         statements = (text for step in steps for text in store.statements(step.sql))
@@ -300,28 +313,28 @@ class _Renaming:
         self._names = re.compile(rf"\b(?:{'|'.join(names) or '(?!)'})\b", re.IGNORECASE)
         self._before, self._after = before, after
 
-    def rename(self, sql: str) -> str:
-        """``sql`` with the other prefix."""
+    def apply(self, sql: str) -> str:
+        """Replace the prefix in ``sql``."""
         return self._names.sub(lambda name: self._after + name[0][len(self._before) :], sql)
 
 
 def _migrations(folder: Path, dialect: str) -> list[Migration]:
-    """The steps by name; a file in the dialect's folder replaces the one of the same name."""
+    """The migrations in order. A file in the dialect's folder replaces one of the same name."""
     steps = []
     places = (folder, folder / dialect)
     files = {path.name: path for place in places for path in place.glob("*.sql")}
     for _, path in sorted(files.items()):
         match = re.fullmatch(r"(\d{4})_([\w-]+)", path.stem)
         if not match:
-            raise StoreError(f"{path} is no migration; call it like 0001_facts.sql.")
+            raise StoreError(f"{path} is not named like a migration, such as 0001_facts.sql.")
         steps.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
     return steps
 
 
 def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str) -> dict[str, str]:
-    """What ``steps`` leave, as it is recorded under ``TABLES``.
+    """The database objects that ``steps`` create, in the form that is stored under ``TABLES``.
 
-    Raises ``StoreError`` for a statement that touches what is not the plugin's own.
+    Raises ``StoreError`` for a statement that names an object of another owner.
     """
     objects: dict[str, str] = {}
     for step in steps:
@@ -329,8 +342,8 @@ def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str)
             for name in filter(None, match.group("gone", "made")):
                 if not name.lower().startswith(prefix.lower()):
                     raise StoreError(
-                        f"Migration {step.number} ({step.name}) of the plugin {plugin} names "
-                        f"{name!r}; what a plugin makes must start with {prefix!r}. Statement: "
+                        f"Migration {step.number} ({step.name}) of plugin {plugin} names {name!r}; "
+                        f"names of a plugin's objects must start with {prefix!r}. Statement: "
                         f"{' '.join(match.string.split())[:200]}"
                     )
             kind = match["kind"] or objects.get(match["gone"], "")
@@ -342,10 +355,10 @@ def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str)
 
 
 def load(folder: Path, dialect: str) -> dict[str, str]:
-    """The named queries of a folder; those in the dialect's folder replace their namesakes."""
+    """The named queries in a folder. The dialect's folder replaces queries of the same name."""
     import aiosql
 
-    # A write without the mark `!` works as well here, so its advice is noise on stderr.
+    # aiosql warns about writes without the mark `!`, which work here.
     logging.getLogger("aiosql").setLevel(logging.ERROR)
     queries: dict[str, str] = {}
     for path in [*sorted(folder.glob("*.sql")), *sorted((folder / dialect).glob("*.sql"))]:

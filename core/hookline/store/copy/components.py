@@ -17,12 +17,12 @@ from ..plugin_storage import PluginStorage, prepare_storage
 
 CORE, STORAGE, PLUGIN = "core", "storage", "plugin "
 DERIVED = "derived.txt"
-"""A file beside a plugin's migrations: its tables that are computed from others, one a line."""
+"""A file in a plugin's migrations folder: its tables that are computed from others, one a line."""
 _SEED = re.compile(r"^INSERT\s+INTO\s+(\w+)", re.IGNORECASE | re.MULTILINE)
 
 
 async def migrate_component(store: Store, component: str, home: Path) -> None:
-    """Bring the tables of one component up to date.
+    """Migrate the tables of one component.
 
     Raises:
         StoreError: a migration failed, or the component is not installed.
@@ -38,19 +38,19 @@ async def migrate_component(store: Store, component: str, home: Path) -> None:
 
 @cache
 def package_of(plugin: str) -> str:
-    """The package of an installed plugin. Raises ``StoreError``."""
+    """The package of a plugin. Raises ``StoreError`` if the plugin is not installed."""
     kind = plugin.partition(":")[0]
     found = next(iter(entry_points(group="hookline.plugins", name=kind)), None)
     if found is None:
         raise StoreError(
-            f"The store holds tables of the plugin {plugin}, which is not installed, so they "
-            f"cannot be created. Install it, or remove them: hookline plugins purge {plugin}"
+            f"The store has tables of plugin {plugin}, which is not installed, so they cannot be "
+            f"created. Install it, or remove the tables: hookline plugins purge {plugin}"
         )
     return found.module.partition(".")[0]
 
 
 def derived_tables(components: Iterable[str]) -> set[str]:
-    """Tables that are computed from others and need not be copied."""
+    """The tables that are computed from others and need not be copied."""
     found = {"files"}  # filled from the files in the home
     for package in _packages(components):
         listed = files(package) / "migrations" / DERIVED
@@ -60,7 +60,7 @@ def derived_tables(components: Iterable[str]) -> set[str]:
 
 
 def seeded_tables(components: Iterable[str]) -> set[str]:
-    """Tables into which migrations put rows."""
+    """The tables into which migrations insert rows."""
     return {
         name
         for package in _packages(components)
@@ -70,5 +70,5 @@ def seeded_tables(components: Iterable[str]) -> set[str]:
 
 
 def _packages(components: Iterable[str]) -> list[str]:
-    plugins = [one.removeprefix(PLUGIN) for one in components if one.startswith(PLUGIN)]
+    plugins = [name.removeprefix(PLUGIN) for name in components if name.startswith(PLUGIN)]
     return [package_of(name) for name in plugins]

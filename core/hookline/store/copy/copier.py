@@ -1,9 +1,9 @@
-"""Copies one store into another, row by row; a crash at any moment does no harm.
+"""Copies one store into another, row by row; safe against crashes.
 
-Each page of rows is written together with its position in the source, so an interrupted copy is
-continued. Until the copy is complete, the target is marked as incomplete and no process uses it.
-At the end all tables of both stores are compared by checksum; a table that differs, because the
-source was changed between two attempts, is copied again.
+Each page of rows is written together with its position in the source, so that an interrupted copy
+can be continued. Until the copy is complete, the target is marked as incomplete and no process uses
+it. At the end, all tables of both stores are compared by checksum; a table that differs, because
+the source was changed between two attempts, is copied again.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .store_address import expect_alone, expect_data
 from .tables import StoreTable, TableChecksum, TableReader, queries, storable, tables
 
 MAX_ROUNDS = 3
-"""Comparisons, each followed by another copy of the tables that differ."""
+"""Maximum number of comparisons; tables that differ are copied again after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyResult:
-    """The checksum of each table, and whether both stores were equal from the start."""
+    """The checksum of each table; ``was_equal`` is True if both stores were already equal."""
 
     sums: Mapping[str, TableChecksum]
     was_equal: bool = False
 
 
 class StoreCopier:
-    """Copies ``source`` into ``target``, which are not open yet; ``report`` receives sentences."""
+    """Copies ``source`` into ``target``, both not open yet; ``report`` shows progress."""
 
     def __init__(
         self, source: Store, target: Store, home: Path, report: Callable[[str], None]
@@ -64,26 +64,27 @@ class StoreCopier:
             await self._source.close()
 
     async def _copy(self) -> CopyResult:
-        begun = await self._progress(self._target)
+        progress = await self._progress(self._target)
         if await self._progress(self._source):
             raise StoreError(
                 f"{self._source.location()} is itself an unfinished copy. Finish that first."
             )
         components = await self._components()
-        if begun:
-            self._expect_same_source(begun)
+        if progress:
+            self._expect_same_source(progress)
         else:
             for store in (self._source, self._target):
                 for component in components:
                     await migrate_component(store, component, self._home)
         self._tables = await self._shared_tables(components)
-        if not begun:
+        if not progress:
             if await self._filled_tables(seeded_tables(components)):
                 return await self._expect_equal()
             await self._begin()
-        elif len(begun) != len(self._tables) + 1:
+        elif len(progress) != len(self._tables) + 1:
             raise StoreError(
-                "Another version of Hookline began this copy. Empty the target and start again."
+                "This copy was started by another version of Hookline. Empty the target and start "
+                "again."
             )
         await self._copy_tables()
         sums = await self._verify()
@@ -94,12 +95,12 @@ class StoreCopier:
         """The components with tables in the source."""
         found = await self._source.read(self._query(self._source, "components"))
         names = {row["component"] for row in found}
-        if "storage" in names:  # a plugin may have an index of `host.storage.search` alone
+        if "storage" in names:  # a plugin may only have a table of `host.storage.search`
             sql = "SELECT key FROM kv WHERE plugin = ''"
-            kept = await self._source.read(lambda db: db.fetch(sql))
-            names |= {PLUGIN + row["key"] for row in kept}
+            recorded = await self._source.read(lambda db: db.fetch(sql))
+            names |= {PLUGIN + row["key"] for row in recorded}
         if "core" not in names:
-            raise StoreError(f"{self._source.location()} is not a store of Hookline.")
+            raise StoreError(f"{self._source.location()} is not a Hookline store.")
         return sorted(names)
 
     async def _progress(self, store: Store) -> list[Row]:
@@ -109,25 +110,26 @@ class StoreCopier:
     def _query(store: Store, name: str) -> Callable[[Connection], Any]:
         return lambda db: db.fetch(queries(store.dialect)[name])
 
-    def _expect_same_source(self, begun: Sequence[Row]) -> None:
-        if begun[0]["name"] != str(self._source.location()):
+    def _expect_same_source(self, progress: Sequence[Row]) -> None:
+        source = progress[0]["name"]
+        if source != str(self._source.location()):
             raise StoreError(
-                f"{self._target.location()} is an unfinished copy of {begun[0]['name']}. Finish "
-                "that one, or empty it first."
+                f"{self._target.location()} is an unfinished copy of {source}. Finish that copy, "
+                "or empty the target first."
             )
 
     async def _shared_tables(
         self, components: Sequence[str]
     ) -> list[tuple[StoreTable, tuple[str, ...]]]:
-        """The tables to copy, in this order, with the columns of both stores."""
+        """The tables to copy, in order, with the columns that both stores have."""
         ours, theirs = await tables(self._source), await tables(self._target)
         left_out = derived_tables(components)
         if missing := sorted(ours.keys() - theirs.keys() - left_out):
             raise StoreError(
-                f"These tables of {self._source.location()} belong to no installed component: "
+                f"No installed component owns these tables of {self._source.location()}: "
                 f"{', '.join(missing)}. Nothing was copied."
             )
-        # Tables with foreign keys come after those they refer to.
+        # Tables with foreign keys come after the tables that they refer to.
         names = sorted(ours.keys() - left_out, key=lambda name: (theirs[name].refers, name))
         return [
             (theirs[name], tuple(sorted({*ours[name].columns} & {*theirs[name].columns})))
@@ -135,7 +137,7 @@ class StoreCopier:
         ]
 
     async def _filled_tables(self, left_out: set[str]) -> list[str]:
-        """Tables of the target with rows other than those its migrations inserted."""
+        """The target's tables with rows that its migrations did not insert."""
 
         def look(db: Connection) -> list[str]:
             found = []
@@ -153,8 +155,8 @@ class StoreCopier:
         if not differing:
             return CopyResult(sums, was_equal=True)
         raise StoreError(
-            f"{self._target.location()} holds other data ({_listed(differing)}), which is left "
-            "unchanged. Name an empty database or another file."
+            f"{self._target.location()} holds other data ({_listed(differing)}). Nothing was "
+            "changed. Name an empty database or another file."
         )
 
     async def _begin(self) -> None:
@@ -200,12 +202,12 @@ class StoreCopier:
     def _insert_statement(self, table: StoreTable, columns: Sequence[str]) -> str:
         if table.is_search:
             return self._target.search_statements(table.name)["put"]
-        names = ", ".join(f'"{one}"' for one in columns)
-        values = ", ".join(f":{one}" for one in columns)
+        names = ", ".join(f'"{name}"' for name in columns)
+        values = ", ".join(f":{name}" for name in columns)
         return f'INSERT INTO "{table.name}" ({names}) VALUES ({values})'  # noqa: S608
 
     async def _verify(self) -> Mapping[str, TableChecksum]:
-        """Compare both stores and copy tables again that differ. Raises ``StoreError``."""
+        """Compare both stores and copy tables that differ again. Raises ``StoreError``."""
         for _ in range(MAX_ROUNDS):
             sums, differing = await self._compare()
             if not differing:
@@ -237,7 +239,7 @@ class StoreCopier:
         return sums, differing
 
     async def _finish(self) -> None:
-        """Continue number sequences where the source is, and remove the mark of a copy."""
+        """Continue number sequences after the copied rows, and remove the mark of a copy."""
         steps = await self._source.read(self._query(self._source, "steps"))
         sql = queries(self._target.dialect)
 

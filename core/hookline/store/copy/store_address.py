@@ -16,10 +16,10 @@ DATABASE = "hookline.db"
 def store_at(address: str, home: Path) -> Store:
     """The store that ``address`` names, not open yet.
 
-    ``sqlite`` is the home's own; a path is a database file or a home with one.
+    ``sqlite`` is the home's own store; a path is a database file or a home that has one.
 
     Raises:
-        StoreError: its driver is not installed, or the address cannot be read.
+        StoreError: the store's driver is not installed, or the address is invalid.
     """
     scheme, separator, rest = address.partition("://")
     if separator and scheme != "sqlite":
@@ -53,7 +53,7 @@ def _driver(name: str) -> Callable[[str, Path], Store]:
     found = next(iter(entry_points(group="hookline.stores", name=name)), None)
     if found is None:
         raise StoreError(
-            f"The store {name!r} is not installed. An address begins with postgresql:// (package "
-            "hookline-postgres), a path with / or a dot."
+            f"The store {name!r} is not installed. Write postgresql://… (package "
+            "hookline-postgres), or a path that starts with / or a dot."
         )
     return cast("Callable[[str, Path], Store]", found.load())

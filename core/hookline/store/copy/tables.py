@@ -1,4 +1,4 @@
-"""The tables of an open store: their columns, their rows page by page, and their checksums."""
+"""Reads the tables of an open store: their columns, rows page by page, and checksums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def queries(dialect: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoreTable:
-    """A table of one store; ``refers`` is True if it has a foreign key."""
+    """A table of a store; ``refers`` is True if it has a foreign key."""
 
     name: str
     columns: tuple[str, ...]
@@ -41,20 +41,21 @@ class StoreTable:
 
 @dataclass(frozen=True, slots=True)
 class TableChecksum:
-    """The number of rows and the sum of their hashes, which does not depend on their order."""
+    """The number of rows and the sum of their hashes, independent of the order of the rows."""
 
     rows: int
     sha: str
 
 
 async def tables(store: Store) -> dict[str, StoreTable]:
-    """Every table with rows of its own, by name."""
+    """The store's tables by name."""
     sql = queries(store.dialect)
 
     def look(db: Connection) -> dict[str, StoreTable]:
         found = {}
         for row in db.fetch(sql["tables"]):
-            columns = [one["name"] for one in db.fetch(sql["columns"], {"name": row["name"]})]
+            rows = db.fetch(sql["columns"], {"name": row["name"]})
+            columns = [column["name"] for column in rows]
             if row["is_virtual"]:
                 columns.append("rowid")
             found[row["name"]] = StoreTable(row["name"], tuple(columns), bool(row["refers"]))
@@ -69,9 +70,9 @@ class TableReader:
     def __init__(self, store: Store, name: str, columns: Sequence[str]) -> None:
         self._store, self._name, self._columns = store, name, tuple(columns)
         sql = queries(store.dialect)
-        shown = ", ".join(f'"{one}"' for one in columns)
+        quoted = ", ".join(f'"{column}"' for column in columns)
         self._sql = {
-            query: sql[query].replace("{columns}", shown).replace("{name}", f'"{name}"')
+            query: sql[query].replace("{columns}", quoted).replace("{name}", f'"{name}"')
             for query in ("begin", "page", "last_place")
         }
 
@@ -81,7 +82,7 @@ class TableReader:
         return int(found[0]["place"])
 
     async def page(self, position: int) -> tuple[list[Row], int | None]:
-        """Some rows after ``position``, and the position of the last of them; None at the end."""
+        """The next rows after ``position``, and the position after them; None at the end."""
 
         def look(db: Connection) -> tuple[list[Row], int | None]:
             params = {"place": position, "name": self._name}
@@ -118,7 +119,7 @@ def _encode_bytes(value: object) -> Any:
 
 
 def storable(value: Any) -> Any:
-    """``value`` as every store can hold it: PostgreSQL accepts no NUL and no lone surrogate."""
+    """Replace what PostgreSQL does not accept in a text: NULs and lone surrogates."""
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return value

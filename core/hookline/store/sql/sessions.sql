@@ -7,9 +7,9 @@ VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :to
 -- name: session
 SELECT * FROM sessions WHERE id = :id;
 
--- For the new owner of a session: its row (id is null if it is not stored), whether something was
--- left unfinished in it (left_over), whether the message was received before (known), and which
--- session is its chat's current one (active).
+-- For the new owner of a session: its row (id is null if it is not stored), whether it has
+-- unfinished work (left_over), whether the message was received before (known), and the id of its
+-- chat's current session (active).
 -- name: session_for_owner
 SELECT s.*,
        (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')

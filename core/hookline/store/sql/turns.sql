@@ -7,7 +7,7 @@ ON CONFLICT (channel, message_id) DO NOTHING;
 UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) WHERE id = :id;
 
 -- name: close_inbox!
--- By the row of the turn that has answered it.
+-- The parameters are those of the turn that answered the message.
 UPDATE inbox SET state = 'done' WHERE id = :inbox_id;
 
 -- name: claim_inbox!
@@ -19,7 +19,7 @@ UPDATE inbox SET owner = :node
 WHERE id = :id AND state = 'files_pending' AND (owner IS NULL OR owner = :previous);
 
 -- name: complete_files!
--- Nothing is changed of a message that was withdrawn meanwhile.
+-- A message that was withdrawn meanwhile is not changed.
 UPDATE inbox SET state = 'new', body = :body, files = NULL, owner = :owner
 WHERE id = :id AND state = 'files_pending';
 
@@ -29,7 +29,7 @@ SELECT * FROM inbox WHERE state <> 'done' AND state = 'files_pending' AND channe
 ORDER BY +received, id;
 
 -- name: open_inbox
--- A message in state taken has a turn, which is finished by itself; one in state files_pending
+-- A message in state taken has a turn, which is finished separately; one in state files_pending
 -- waits for its channel.
 SELECT * FROM inbox WHERE state <> 'done' AND state = 'new'
 AND (:channel IS NULL OR (channel = :channel AND chat_id = :chat_id)) ORDER BY +received, id;
@@ -51,7 +51,7 @@ UPDATE turns SET owner = :node, resumes = resumes + CASE WHEN owner = :node THEN
 WHERE id = :id AND state = 'running' AND (owner IS NULL OR owner = :previous);
 
 -- name: end_turn!
--- Without its message number last the turn has no state, which the table refuses.
+-- If message number last is not stored, state becomes null, which the table rejects.
 UPDATE turns SET state = CASE WHEN :last IS NULL OR EXISTS
                      (SELECT 1 FROM messages WHERE session_id = :session_id AND seq = :last)
                      THEN :state END, stop = :stop, iterations = :iterations, error = :error,
@@ -139,7 +139,7 @@ INSERT INTO outbox (id, session_id, turn_id, channel, chat_id, body, state, due,
 VALUES (:id, :session_id, :turn_id, :channel, :chat_id, :body, 'pending', :now, :now, :owner)
 ON CONFLICT (id) DO NOTHING;
 
--- A reply that nothing of its chat is waiting before, so that its turn delivers it from memory.
+-- Claims a reply, for delivery from memory, if no other reply of its chat is waiting.
 -- name: claim_new_reply!
 UPDATE outbox SET state = 'sending', attempts = 1
 WHERE id = :id AND state = 'pending' AND NOT EXISTS
@@ -154,12 +154,12 @@ WHERE id = :id AND state IN ('pending', 'sending') AND (owner IS NULL OR owner =
 UPDATE outbox SET state = 'pending', due = :due, owner = :owner WHERE id = :id;
 
 -- name: close_outbox!
--- Once it is sent, due is when that was.
+-- Once the reply is sent, due is the time at which it was sent.
 UPDATE outbox SET state = :state, due = :now, delivered_id = COALESCE(:delivered_id, delivered_id)
 WHERE id = :id;
 
 -- name: last_delivery
--- When the reply of the session's last turn was sent; far in the future while a network waits for it.
+-- When the reply of the session's last turn was sent; far in the future while it is not sent yet.
 SELECT CASE WHEN state IN ('sent', 'failed') THEN due
             WHEN channel = 'terminal' THEN 0.0 ELSE 1e18 END AS at
 FROM outbox WHERE session_id = :session_id AND turn_id IS NOT NULL

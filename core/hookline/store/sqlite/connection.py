@@ -1,4 +1,4 @@
-"""A SQLite connection as the store's functions see it, and its errors as sentences."""
+"""A SQLite connection, and its errors as sentences."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hookline_hookspecs.errors import StoreError
 Connect: TypeAlias = Callable[..., sqlite3.Connection]
 
 BUSY_SECONDS = 10.0
-"""How long a connection waits for another process's write; LIBRARIES' tried value."""
+"""Seconds that a connection waits for another process's write."""
 
 OPTIONS = {"timeout": BUSY_SECONDS, "isolation_level": None, "cached_statements": 512}
-"""Transactions are begun by hand; the queries of many plugins stay prepared."""
+"""Transactions are begun explicitly. The cache is large enough for the queries of many plugins."""
 
 WAL_BYTES = 64 * 1024 * 1024
-"""What the log beside the database is cut back to after a large transaction."""
+"""Size to which the write-ahead log is truncated after a large transaction."""
 
 APPLICATION_ID = 0x484F4F4B
-"""In the file's header (see ``setup.sql``): another program's database is not written into."""
+"""The id in the file's header (see ``setup.sql``), so that no other program's file is changed."""
 
 _SETUP = Path(__file__).with_name("setup.sql").read_text(encoding="utf-8")
 _SENTENCES = {
@@ -37,7 +37,7 @@ _SENTENCES = {
 
 
 def store_error(path: Path, error: sqlite3.Error | OSError, sql: str = "") -> StoreError:
-    """``error`` as a sentence that names the file and what to do."""
+    """Convert ``error`` to a sentence that names the file and says what to do."""
     unknown = sqlite3.SQLITE_PERM if isinstance(error, OSError) else sqlite3.SQLITE_ERROR
     code = getattr(error, "sqlite_errorcode", unknown) & 0xFF
     values: dict[str, object] = {"path": path, "error": error, "sql": " ".join(sql.split())[:200]}
@@ -49,7 +49,7 @@ def store_error(path: Path, error: sqlite3.Error | OSError, sql: str = "") -> St
 def key_number(key: str) -> int:
     """The row number of a full-text document: 63 bits of a hash of its key.
 
-    It makes replacing a document one indexed statement; FTS5 cannot index a key by itself.
+    With it, replacing a document is one indexed statement; FTS5 cannot index a key by itself.
     """
     digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
@@ -71,7 +71,7 @@ class SqliteConnection:
     def _run(self, sql: str, params: Params) -> tuple[sqlite3.Cursor, list[Any]]:
         try:
             cursor = self.raw.execute(sql, params)
-            return cursor, cursor.fetchall()  # only one that is read to its end has a row count
+            return cursor, cursor.fetchall()  # the row count is only known at the end
         except sqlite3.Error as error:
             raise store_error(self.path, error, sql) from error
 
@@ -82,15 +82,15 @@ class SqliteConnection:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def execute(self, sql: str, params: Params = {}) -> int:  # noqa: B006
-        """Run one statement; the number of rows it touched."""
+        """Run one statement and return the number of affected rows."""
         return max(self._run(sql, params)[0].rowcount, 0)
 
     def batch(self, statements: Sequence[tuple[str, Params]]) -> list[int]:
-        """Run statements in their order; the rows that each touched."""
+        """Run statements in order and return the number of rows that each affected."""
         return [self.execute(sql, params) for sql, params in statements]
 
     def rollback(self) -> None:
-        """End whatever transaction is open; what cannot be rolled back now is tried later."""
+        """Roll back the open transaction, if any. Errors are ignored; it is tried again later."""
         with suppress(sqlite3.Error):
             if self.raw.in_transaction:
                 self.raw.execute("ROLLBACK")
@@ -101,19 +101,19 @@ class SqliteConnection:
 
 
 def make_private(path: Path) -> None:
-    """Make ``path`` (0600) and its folder (0700), unless they are there. Raises ``StoreError``."""
+    """Create ``path`` (mode 0600) and its folder (0700) if missing. Raises ``StoreError``."""
     if path.exists() and not path.is_file():
-        raise StoreError(f"{path} is a folder or a pipe, where a database belongs. Move it away.")
+        raise StoreError(f"{path} is not a file but a folder or a pipe. Move it away.")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        path.chmod(0o600)  # a copy that was put back may be open to everybody
+        path.chmod(0o600)  # a restored copy may be readable by others
     except OSError as error:
         raise store_error(path, error) from error
 
 
 def prepare(connection: SqliteConnection) -> None:
-    """Check that the file is ours; set up a new one. Raises ``StoreError``."""
+    """Check that the file is Hookline's, and set up a new one. Raises ``StoreError``."""
     [row] = connection.fetch("PRAGMA application_id")
     owner, path = row["application_id"], connection.path
     if owner != APPLICATION_ID and (owner or connection.fetch("SELECT 1 FROM sqlite_master")):

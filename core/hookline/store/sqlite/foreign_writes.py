@@ -1,9 +1,9 @@
-"""Counts the writes of others: of another process, or of another store in this one.
+"""Counts writes by others: by another process, or by another store in this process.
 
 ``PRAGMA data_version`` of a connection changes when *another* connection commits. A store writes
-through one connection, whose pragma therefore reports others only, but that connection belongs to
-the writing thread. A third connection can be read at any time. Its pragma also reports the
-store's own commits, so the writing thread reads it after each of them.
+through one connection, whose pragma therefore reports only others, but that connection belongs to
+the writing thread. A third connection, the observer, can be read at any time. Its pragma also
+reports the store's own commits, so the writing thread reads it after each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .connection import Connect, SqliteConnection, store_error
 
 
 class ForeignWriteCounter:
-    """Counts how often others were seen to have written."""
+    """Counts the observed writes by others."""
 
     def __init__(self, path: Path, writer: SqliteConnection, connect: Connect) -> None:
         """Connect to ``path``; ``writer`` is the store's writing connection.
@@ -40,22 +40,22 @@ class ForeignWriteCounter:
         self._observer.close()
 
     def transaction_began(self) -> None:
-        """The writing thread has begun a transaction: no one else can commit until it ends."""
+        """Call after the writing thread began a transaction; others cannot commit until it ends."""
         self._check_writer()
         self._is_committing = True
 
     def transaction_ended(self) -> None:
-        """The transaction has ended; others may have committed since."""
+        """Call after the transaction ended; others may have committed since."""
         self._observer_version = _version(self._observer)
-        # Last, so that a commit of others between the two lines is still counted.
+        # Second, so that a commit by others between the two calls is still counted.
         self._check_writer()
         self._is_committing = False
 
     @property
     def count(self) -> int:
-        """How often others have written so far; may be read in any thread.
+        """The number of writes by others so far; can be read in any thread.
 
-        Sometimes a write of this store is counted as well.
+        Occasionally a write of this store is counted too.
         """
         if not self._is_committing:
             version = _version(self._observer)
@@ -76,7 +76,7 @@ class ForeignWriteCounter:
 
 
 def _version(connection: SqliteConnection) -> object:
-    """The data version; a new object, equal to nothing, if the database cannot be read now."""
+    """The data version, or a unique object if the database cannot be read now."""
     try:
         return connection.raw.execute("PRAGMA data_version").fetchone()[0]
     except sqlite3.Error:
@@ -84,9 +84,9 @@ def _version(connection: SqliteConnection) -> object:
 
 
 def database_users(path: Path) -> list[str]:
-    """Describe who else has the database at ``path`` open; this process must not have.
+    """Describe who else has the database at ``path`` open. This process must not have it open.
 
-    Each connection to a database with a write-ahead log holds a lock for as long as it is open.
+    Each connection to a database with a write-ahead log holds a lock while it is open.
 
     Raises:
         StoreError: the database cannot be read.

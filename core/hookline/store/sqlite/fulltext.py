@@ -1,4 +1,4 @@
-"""Full text with FTS5: how a query is built, and the statements."""
+"""Full-text search with FTS5: builds queries and statements."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 def query(text: str) -> str:
-    """A query for every word of ``text``, each taken literally; empty if there is none."""
+    """A query for all words of ``text``, taken literally; empty if it has no words."""
     words = [word for word in segmented(text).split() if _WORD_CHARACTER.search(word)]
     return " ".join('"{}"'.format(word.replace('"', '""')) for word in words)
 
 
 def statements(table: str) -> Mapping[str, str]:
-    """``create put delete query`` for ``table``, an identifier."""
+    """The statements ``create put delete query`` for ``table``, an identifier."""
     if not re.fullmatch(r"[A-Za-z_]\w*", table):
         raise ValueError(f"{table!r} is not a table name; use letters, digits and underscores.")
     return {name: sql.format(table=table) for name, sql in _DATA["statements"].items()}

@@ -1,7 +1,8 @@
 """Ownership among processes: a file lock that the system releases when its holder dies.
 
-The lock is SQLite's own lock of an empty database, so it works wherever the store works. A file
-``.holder`` beside it names the holder. The lock file is never removed: others may wait for it.
+The lock is SQLite's own lock on an empty database, so it works wherever the store works. A file
+``.holder`` beside it names the holder. The lock file is never removed, because others may be
+waiting for it.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ LOOK = ("BEGIN", "SELECT 1 FROM sqlite_master")
 
 @asynccontextmanager
 async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
-    """Hold the lock ``path``; two tasks of one process exclude each other, too.
+    """Hold the lock ``path``; tasks of the same process also exclude each other.
 
-    Negative ``seconds`` only test whether it is held; several such tests do not exclude each other.
+    Negative ``seconds`` only test whether it is held; such tests do not exclude each other.
 
     Raises:
-        StoreError: it was held for ``seconds``. The error names the holder and ``what``.
+        StoreError: others held it for ``seconds``. The error names the holder and ``what``.
     """
     holder = path.with_suffix(".holder")
     deadline = time.monotonic() + seconds
@@ -46,7 +47,7 @@ async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[
             yield Ownership(key, 0)
             return
         try:
-            with suppress(OSError):  # on a full disk it is owned without a name
+            with suppress(OSError):  # on a full disk, the holder has no name
                 holder.write_text(f"process {os.getpid()} since {time.strftime('%H:%M:%S')}")
             yield Ownership(key, time.time_ns())
         finally:
@@ -54,7 +55,7 @@ async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[
 
 
 def _name(holder: Path) -> str:
-    with suppress(OSError):  # the lock may be released right now
+    with suppress(OSError):  # the lock may just have been released
         return holder.read_text()
     return "another process"
 

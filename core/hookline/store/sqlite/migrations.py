@@ -1,4 +1,4 @@
-"""Bringing a component's tables up to date: numbered forward steps, recorded with a checksum."""
+"""Migrates a component's tables by numbered steps, which are recorded with a checksum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT_BACKUPS = 3
 
 
 def statements(sql: str) -> Iterator[str]:
-    """The single statements of ``sql``; a trigger's body stays whole."""
+    """Split ``sql`` into statements; a trigger's body stays whole."""
     statement = ""
     for piece in sql.split(";"):
         statement += piece + ";"
@@ -32,24 +32,25 @@ def statements(sql: str) -> Iterator[str]:
 
 
 class Migrator:
-    """Runs migrations on a connection outside of a transaction; keeps backups beside the file."""
+    """Backs up the database, then runs migrations on a connection without a transaction."""
 
     def __init__(self, home: Path, version: str) -> None:
-        """``version`` of the code, for the names of backups."""
+        """``version`` is Hookline's, for the names of backups."""
         self._backups = home / "backups"
         self._version = version
         self._backed_up = False
 
     def run(self, connection: SqliteConnection, component: str, steps: Sequence[Migration]) -> None:
-        """Apply what is due, each step in a transaction. Raises ``StoreError``."""
+        """Apply the steps that are due, each in a transaction. Raises ``StoreError``."""
         if not self._backed_up:
             self._back_up(connection)
-        # Rebuilding a table that others refer to would empty them; the check comes before COMMIT.
+        # With foreign keys on, rebuilding a table could delete rows that refer to it. `_apply`
+        # checks the references before the commit.
         connection.execute("PRAGMA foreign_keys = OFF")
         try:
             for step in due(connection, component, steps):
                 connection.execute("BEGIN IMMEDIATE")
-                if step in due(connection, component, steps):  # no other process was faster
+                if step in due(connection, component, steps):  # another process may have applied it
                     _apply(connection, component, step)
                 connection.execute("COMMIT")
         finally:
@@ -57,11 +58,11 @@ class Migrator:
             connection.execute("PRAGMA foreign_keys = ON")
 
     def _back_up(self, connection: SqliteConnection) -> None:
-        """Copy the database before this process first changes it, and drop the oldest copies."""
+        """Copy the database before this process first changes it, and delete the oldest copies."""
         path = self._backups / f"hookline-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{self._version}.db"
         part = path.with_suffix(".part")
         try:
-            if connection.fetch("SELECT 1 FROM migrations LIMIT 1"):  # else it is a new one
+            if connection.fetch("SELECT 1 FROM migrations LIMIT 1"):  # otherwise it is new
                 make_private(part)
                 with closing(sqlite3.connect(part)) as target:
                     connection.raw.backup(target)
@@ -72,7 +73,7 @@ class Migrator:
             with suppress(OSError):
                 part.unlink()
             reason = error if isinstance(error, StoreError) else store_error(path, error)
-            raise StoreError(f"Nothing was changed, as no backup can be made: {reason}") from error
+            raise StoreError(f"Nothing was changed because the backup failed: {reason}") from error
         self._backed_up = True
 
 
@@ -83,9 +84,9 @@ def _apply(connection: SqliteConnection, component: str, step: Migration) -> Non
         for statement in statements(step.sql):
             connection.execute(statement)
             if not connection.raw.in_transaction:
-                raise StoreError(f"it may not end its transaction. Statement: {statement[:200]}")
+                raise StoreError(f"it must not end its transaction. Statement: {statement[:200]}")
         if broken := connection.fetch("PRAGMA foreign_key_check"):
-            raise StoreError(f"rows of {broken[0]['table']} refer to rows that are not there.")
+            raise StoreError(f"rows of {broken[0]['table']} refer to rows that do not exist.")
         crash.point("mid-migration")
         connection.execute(
             "INSERT INTO migrations VALUES (:component, :number, :name, :checksum, :applied)", row

@@ -1,8 +1,8 @@
-"""Owning sessions among processes: byte ranges of one file, freed by the system at a death.
+"""Ownership of sessions among processes: byte-range locks in one file.
 
-One open file serves every session of a process, however many run at once. POSIX drops a process's
-locks when it closes *any* descriptor of the file, so that all stores of one home share one, which
-is closed with the last of them.
+The system releases them when a process dies. One open file serves all sessions of a process. POSIX
+releases a process's locks when it closes *any* descriptor of the file, so all stores of a home
+share one descriptor, which is closed with the last of them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from hookline_hookspecs.errors import StoreError
 from .connection import make_private
 from .locks import POLL_SECONDS
 
-NOTES, NOTE = 4096, 64
-"""Places at the file's beginning where holders write who they are, and bytes of each."""
+NOTE_COUNT = 4096
+"""Number of notes at the beginning of the file, in which holders describe themselves."""
+NOTE_BYTES = 64
+"""Size of a note."""
 _files: dict[str, LockFile] = {}
 
 
 class LockFile:
-    """The lock file of a home, shared by the stores of this process. See `open_file`."""
+    """The lock file of a home, shared by the stores of this process (see `open_file`)."""
 
     def __init__(self, path: Path) -> None:
         make_private(path)
@@ -38,7 +40,7 @@ class LockFile:
         self._held: set[int] = set()
 
     def close(self) -> None:
-        """One store less uses the file."""
+        """Close the file for one store; with the last one, close the descriptor."""
         self.users -= 1
         if not self.users:
             _files.pop(self.path, None)
@@ -46,10 +48,12 @@ class LockFile:
 
     @asynccontextmanager
     async def own(self, name: str, what: str, seconds: float) -> AsyncIterator[Ownership]:
-        """Hold ``name``; two tasks of one process exclude each other, too.
+        """Hold the lock ``name``; tasks of the same process also exclude each other.
 
-        With negative ``seconds`` it is only looked whether somebody holds it: others who look are
-        not shut out. Raises ``StoreError`` after ``seconds``: ``what`` is in use by whom.
+        Negative ``seconds`` only test whether it is held; such tests do not exclude each other.
+
+        Raises:
+            StoreError: others held it for ``seconds``. The error names the holder and ``what``.
         """
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         number = int.from_bytes(digest, "big") >> 2
@@ -64,16 +68,16 @@ class LockFile:
                 yield Ownership(name, 0)
                 return
             self._held.add(number)
-            with suppress(OSError):  # on a full disk it is owned without a name
+            with suppress(OSError):  # on a full disk, the holder has no name
                 text = f"process {os.getpid()} since {time.strftime('%H:%M:%S')}"
-                os.pwrite(self._descriptor, text.ljust(NOTE).encode(), number % NOTES * NOTE)
+                os.pwrite(self._descriptor, text.ljust(NOTE_BYTES).encode(), _note_offset(number))
             yield Ownership(name, time.time_ns())
         finally:
             self._held.discard(number)
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
     def _holder(self, number: int) -> str:
-        note = os.pread(self._descriptor, NOTE, number % NOTES * NOTE).rstrip(b"\0 ")
+        note = os.pread(self._descriptor, NOTE_BYTES, _note_offset(number)).rstrip(b"\0 ")
         return note.decode("utf-8", "replace") or "another process"
 
     def _taken(self, number: int, kind: int) -> bool:
@@ -84,8 +88,12 @@ class LockFile:
         return True
 
 
+def _note_offset(number: int) -> int:
+    return number % NOTE_COUNT * NOTE_BYTES
+
+
 def open_file(path: Path) -> LockFile:
-    """The lock file at ``path``, opened at its first use in this process."""
+    """The lock file at ``path``, opened on first use in this process."""
     file = _files.get(str(path))
     if file is None:
         file = _files[str(path)] = LockFile(path)

@@ -1,4 +1,4 @@
--- A new database: the header says whose it is (HOOK), a table which migrations it has had.
+-- Sets up a new database: Hookline's id in the header (HOOK), and the table of applied migrations.
 BEGIN IMMEDIATE;
 PRAGMA application_id = 0x484F4F4B;
 CREATE TABLE migrations (

@@ -1,7 +1,7 @@
-"""Copies of the database, made while others read and write.
+"""Copies the database while others read and write.
 
-``VACUUM INTO`` reads one moment of the database and writes a new file. Stepping through
-``Connection.backup`` instead begins anew whenever somebody writes, and may never end.
+``VACUUM INTO`` reads one state of the database and writes a new file. ``Connection.backup`` would
+start over with every write by others, and might never end.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .connection import Connect, SqliteConnection
 
 
 async def write_snapshot(source: Path, target: Path, connect: Connect) -> None:
-    """Copy the database ``source`` to the new file ``target``; a cancellation ends it.
+    """Copy the database ``source`` to the new file ``target``. It can be cancelled.
 
-    Raises ``StoreError``, and leaves no file then.
+    If it fails or is cancelled, no file is left. Raises ``StoreError``.
     """
     with closing(SqliteConnection(source, connect)) as connection:
         work = asyncio.ensure_future(asyncio.to_thread(_write, connection, target))
         try:
             await asyncio.shield(work)
         except asyncio.CancelledError:
-            while not work.done():  # an interruption counts for a statement that has begun
+            while not work.done():  # only a statement that has already started can be interrupted
                 connection.raw.interrupt()
                 await asyncio.wait([work], timeout=0.05)
             _discard(work, target)
@@ -41,11 +41,13 @@ def _discard(work: asyncio.Future[None], target: Path) -> None:
 
 def _write(connection: SqliteConnection, target: Path) -> None:
     try:
-        # SQLite takes a file that is empty, so nobody else can read it even while it grows.
+        # SQLite accepts an empty file, so create it with mode 0600 before it has content.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         reason = error.strerror or error
-        raise StoreError(f"The copy {target} cannot be made: {reason}. Choose another.") from error
+        raise StoreError(
+            f"The copy {target} cannot be created: {reason}. Choose another file."
+        ) from error
     try:
         connection.execute("VACUUM INTO :target", {"target": str(target.absolute())})
         with target.open("rb") as file:

@@ -1,8 +1,8 @@
-"""The SQLite store: one file under home, a thread that writes and a thread that reads.
+"""The SQLite store: one file in the home, a writing thread and a reading thread.
 
-The config key ``store: sqlite`` finds it in the entry point group ``hookline.stores``. Writes that
-wait at the same moment share one transaction and one flush to disk (group commit). A write that is
-not awaited yet is delayed by `WRITE_DELAY` seconds, to be committed together with later ones.
+The config key ``store: sqlite`` selects it from the entry point group ``hookline.stores``. Writes
+that are queued at the same time share one transaction and one flush to disk (group commit). A write
+that is not awaited yet is delayed by `WRITE_DELAY`, so that later ones are committed with it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from .migrations import Migrator, statements
 
 try:
     from . import ranges
-except ImportError:  # no fcntl on this platform; a lock file for each session does it too
+except ImportError:  # a platform without fcntl: each session has a lock file instead
     ranges = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
 _topics: WeakValueDictionary[str, Topics] = WeakValueDictionary()
-"""By file, shared by all stores of that file in this process."""
+"""Topics by database file, shared by all stores of that file in this process."""
 
 MAX_BATCH_WRITES = 256
-"""Writes in one transaction at most, so that other processes get their turn."""
+"""Maximum number of writes in a transaction, so that other processes can write too."""
 
 WRITE_DELAY = 0.002
-"""Seconds by which a write is delayed while it is not awaited. Committing it at once would cost its
-own transaction, and the writing thread would hold the interpreter while the event loop sends a
+"""Seconds by which a write is delayed while it is not awaited. Committing it at once would need its
+own transaction, and the writing thread would hold the interpreter lock while the event loop sends a
 request."""
 
 
@@ -69,7 +69,7 @@ class _Outcome(asyncio.Future[T]):
 
 
 class _Job(Generic[T]):
-    """A function on its way to a thread, and its outcome on the way back."""
+    """A function to run in a thread, and its outcome."""
 
     def __init__(self, work: Callable[[Connection], T], synchronous: str = "") -> None:
         self.synchronous = synchronous
@@ -80,7 +80,7 @@ class _Job(Generic[T]):
         self._value: T | None = None
 
     def run(self, connection: Connection) -> None:
-        """Do the work and keep its outcome."""
+        """Run the function and keep its outcome."""
         try:
             self._value = self._work(connection)
         except StopIteration as error:  # a future cannot carry it
@@ -89,10 +89,10 @@ class _Job(Generic[T]):
             self.error = error
 
     def resolve(self) -> None:
-        """Tell the outcome to who waits for it, on the event loop that asked."""
+        """Set the future's result or error; runs in the event loop that created the job."""
         if self.future.done():
             if self.error:
-                log.warning("A database function that nobody waited for failed: %s", self.error)
+                log.warning("A database function failed after its caller left: %s", self.error)
         elif self.error:
             self.future.set_exception(self.error)
         else:
@@ -100,9 +100,9 @@ class _Job(Generic[T]):
 
 
 def _settle(jobs: Iterable[_Job[Any]]) -> None:
-    """Hand outcomes back to the event loops that asked; a loop is woken once for many."""
+    """Resolve the jobs in their event loops; a loop is woken once for several jobs."""
     for loop, group in groupby(jobs, key=lambda job: job.loop):
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(_resolve, tuple(group))
 
 
@@ -112,9 +112,9 @@ def _resolve(jobs: Iterable[_Job[Any]]) -> None:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which file is at ``path``; None if there is none."""
+    """The device and inode of the file at ``path``; None if it does not exist."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - a path object costs more than the call
+        found = os.stat(path)  # noqa: PTH116 - a Path would take longer than the call
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -126,30 +126,33 @@ class SqliteStore:
     dialect = "sqlite"
 
     def __init__(self, url: str, home: Path, connect: Connect = sqlite3.connect) -> None:
-        """``url`` is what config says (``sqlite``), or ``sqlite://`` and the path of another file;
-        ``connect`` makes connections. The locks lie beside the file."""
+        """Create the store without opening it.
+
+        ``url`` is ``sqlite`` as in config, or ``sqlite://`` and the path of another file.
+        ``connect`` creates connections. Lock files are created next to the database.
+        """
         self._path = Path(url.partition("://")[2] or home / "hookline.db")
         self._name = str(self._path)
-        # Whoever reaches the file by another name has the same locks.
+        # Resolved, so that the same file has the same locks under every name.
         self._locks = self._path.resolve().parent / "locks"
         self._connect = connect
         self._migrator = Migrator(home, version("hookline"))
-        self._waiting: list[_Job[Any]] = []  # each stays in it until it has been committed
+        self._waiting: list[_Job[Any]] = []  # jobs that are not committed yet
         self._calling: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
-        self._is_called = False  # the writing thread has been, and has not begun
+        self._is_called = False  # the writing thread was called but has not started yet
         self._synchronous = ""  # the last setting of the writing connection
         self._open = False
-        self._file: tuple[int, int] | None = None  # the one that was opened
+        self._file: tuple[int, int] | None = None  # identity of the opened file
         self._gone = False
         self._loop_count: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
         self._lock_file: ranges.LockFile | None = None
         self._topics = _topics.setdefault(self._name, Topics())
 
     async def open(self) -> None:
-        """Connect; create what is not there. Raises ``StoreError``."""
+        """Connect; create the file if it does not exist. Raises ``StoreError``."""
         if not self._open:
             await asyncio.to_thread(make_private, self._path)
-            # SQLite does not wait for other processes while a new file is being set up.
+            # SQLite itself does not wait while another process sets up a new file.
             lock = self._locks / "open.lock"
             async with own(lock, "open", f"The database {self._path}", BUSY_SECONDS):
                 await asyncio.to_thread(self._start)
@@ -167,13 +170,13 @@ class SqliteStore:
             self._reader.execute("PRAGMA query_only = ON")
             counter = ForeignWriteCounter(self._path, self._writer, self._connect)
             self._foreign_writes = stack.enter_context(closing(counter))
-            # The writing thread hands reads to the reading one, so it has to end first.
+            # The writing thread passes reads to the reading one, so it must end first.
             self._reads = stack.enter_context(ThreadPoolExecutor(1, "hookline-reader"))
             self._writes = stack.enter_context(ThreadPoolExecutor(1, "hookline-writer"))
             self._started = stack.pop_all()
 
     async def close(self) -> None:
-        """Finish what was asked for and disconnect."""
+        """Finish all submitted reads and writes, and disconnect."""
         if self._open:
             self._open = False
             self._call_writer()
@@ -182,11 +185,11 @@ class SqliteStore:
             await asyncio.to_thread(self._started.close)
 
     async def users(self) -> list[str]:
-        """Other processes that have the file open, for people. Asked of a store that is not."""
+        """Describe other processes that have the file open. This store must not be open."""
         return await asyncio.to_thread(database_users, self._path)
 
     async def read(self, work: Callable[[Connection], T], *, key: str = "") -> T:
-        """Run a reading function; it sees all that was written before, whatever the key."""
+        """Run a reading function. It sees all earlier writes, whatever the key."""
         self._expect_open()
         job = _Job(work)
         if self._waiting:
@@ -199,9 +202,9 @@ class SqliteStore:
     def write(
         self, work: Callable[[Connection], T], *, key: str = "", durable: bool = False
     ) -> asyncio.Future[T]:
-        """Hand over a writing function; see the protocol. Cancelling the result undoes nothing.
+        """Submit a writing function; see the protocol. Cancelling the result undoes nothing.
 
-        There is one order of all writes, so nothing depends on the key.
+        All writes are in one order, so the key has no effect.
         """
         self._expect_open()
         job = _Job(work, "FULL" if durable else "NORMAL")
@@ -212,16 +215,16 @@ class SqliteStore:
         return job.future
 
     def _call_writer(self) -> None:
-        """Start the writing thread on the waiting writes, unless it is started already."""
+        """Make the writing thread run the waiting writes, unless it was already called."""
         if self._calling is not None:
             self._calling[1].cancel()
             self._calling = None
-            if not self._is_called:  # it takes all writes that wait when it begins
+            if not self._is_called:  # it takes all writes that are waiting when it starts
                 self._is_called = True
                 self._writes.submit(self._write_waiting)
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
-        """Bring a component's tables up to date; see the protocol."""
+        """Migrate a component's tables; see the protocol."""
         if await self.read(lambda connection: due(connection, component, steps)):
             self._call_writer()
             run = self._writes.submit(self._migrator.run, self._writer, component, steps)
@@ -243,16 +246,16 @@ class SqliteStore:
 
     @property
     def changes(self) -> int:
-        """A number that changes when another process writes; read without using a thread.
+        """A number that changes when another process writes. Reading it needs no thread.
 
-        It is read once in each iteration of an event loop, however many turns are running.
+        It is read at most once per iteration of an event loop, however many turns are running.
         """
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return self._foreign_writes.count
         if self._loop_count is None or self._loop_count[0] is not loop:
-            # Valid for this iteration: results of threads arrive only in a later one.
+            # Valid for this iteration: results of threads only arrive in a later one.
             self._loop_count = loop, self._foreign_writes.count
             loop.call_soon(self._clear_loop_count)
         return self._loop_count[1]
@@ -263,7 +266,7 @@ class SqliteStore:
     def own(
         self, key: str, timeout: float, what: str = ""
     ) -> AbstractAsyncContextManager[Ownership]:
-        """Own ``key`` among all processes, for as long as the context lasts."""
+        """Own ``key`` exclusively among all processes while the context lasts."""
         if self._lock_file is not None:
             return self._lock_file.own(key, what or key, timeout)
         name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
@@ -275,12 +278,12 @@ class SqliteStore:
 
     @asynccontextmanager
     async def listen(self, topic: str) -> AsyncIterator[AsyncIterator[str]]:
-        """The payloads sent in this process from now on."""
+        """Iterate over the payloads sent in this process from now on."""
         with self._topics.listen(topic) as payloads:
             yield payloads
 
     def search_statements(self, table: str) -> Mapping[str, str]:
-        """``create put delete query`` for a full-text ``table``."""
+        """The statements ``create put delete query`` for a full-text ``table``."""
         from . import fulltext
 
         return fulltext.statements(table)
@@ -290,13 +293,13 @@ class SqliteStore:
         return segmented(text)
 
     def search_query(self, text: str) -> str:
-        """A query for every word of ``text``; empty if there is none."""
+        """A query for all words of ``text``; empty if it has no words."""
         from . import fulltext
 
         return fulltext.query(text)
 
     def statements(self, sql: str) -> Iterable[str]:
-        """The single statements of ``sql``; a trigger's body stays whole."""
+        """Split ``sql`` into statements; a trigger's body stays whole."""
         return statements(sql)
 
     def location(self) -> Path:
@@ -309,7 +312,7 @@ class SqliteStore:
 
     def _read(self, job: _Job[Any]) -> None:
         try:
-            self._reader.execute("BEGIN")  # one snapshot for all that the function reads
+            self._reader.execute("BEGIN")  # so that the function reads one consistent state
             job.run(self._reader)
         except StoreError as error:
             job.error = error
@@ -317,8 +320,8 @@ class SqliteStore:
         _settle([job])
 
     def _write_waiting(self) -> None:
-        """Run what waits now, in batches."""
-        self._is_called = False  # first: who comes later than what is taken here calls again
+        """Run the waiting jobs in batches."""
+        self._is_called = False  # first, so that later jobs call the thread again
         for _ in range(0, len(self._waiting), MAX_BATCH_WRITES):
             self._write_batch(self._waiting[:MAX_BATCH_WRITES])
 
@@ -334,9 +337,9 @@ class SqliteStore:
         _settle(jobs)
 
     def _commit(self, jobs: Sequence[_Job[Any]]) -> None:
-        """Run ``jobs`` in one transaction; one that fails takes back only what it did itself."""
+        """Run ``jobs`` in one transaction. If one fails, only its own changes are rolled back."""
         execute = self._writer.execute
-        self._writer.rollback()  # of a batch whose own rollback failed
+        self._writer.rollback()  # in case the rollback of an earlier batch failed
         synchronous = min(job.synchronous for job in jobs)  # FULL < NORMAL
         if synchronous != self._synchronous:
             execute(f"PRAGMA synchronous = {synchronous}")
@@ -347,7 +350,7 @@ class SqliteStore:
         for job in jobs:
             execute("SAVEPOINT work")
             job.run(self._writer)
-            if not self._writer.raw.in_transaction:  # a full disk ends it for all
+            if not self._writer.raw.in_transaction:  # a full disk ends the whole transaction
                 raise StoreError(
                     f"A transaction of {self._path} ended early and was not saved ({job.error})."
                 )
@@ -360,14 +363,14 @@ class SqliteStore:
     def _expect_file(self) -> None:
         """Raise ``StoreError`` if the file at the path is no longer the one that was opened.
 
-        SQLite would go on writing into the unlinked file, and everything would be lost.
+        SQLite would continue to write to the deleted file, and all of that would be lost.
         """
         if _identity(self._name) == self._file:
             self._gone = False
             return
         problem = (
             f"The database {self._path} was removed or replaced while it was in use; nothing more "
-            "can be kept. Put the folder back, or start Hookline again."
+            "can be saved. Restore the folder, or restart Hookline."
         )
         if not self._gone:
             log.error("%s", problem)

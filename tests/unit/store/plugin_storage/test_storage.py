@@ -164,7 +164,9 @@ async def test_migration_with_a_bad_file_name_is_named(
     ready: Store, store_home: Path, package: Callable[..., str]
 ) -> None:
     name = package("odd_package", {"migrations/first.sql": "SELECT 1"})
-    with pytest.raises(StoreError, match=r"first\.sql is no migration; call it like 0001_"):
+    with pytest.raises(
+        StoreError, match=r"first\.sql is not named like a migration, such as 0001_"
+    ):
         await PluginStorage(ready, "odd", name, store_home).execute("x")
 
 

@@ -50,7 +50,7 @@ async def test_failing_step_changes_nothing_and_earlier_steps_stay(store: Sqlite
 
 @pytest.mark.parametrize("sql", ["COMMIT; CREATE TABLE a (n)", "CREATE TABLE a (n); ROLLBACK"])
 async def test_step_may_not_end_its_transaction(store: SqliteStore, sql: str) -> None:
-    with pytest.raises(StoreError, match="may not end its transaction"):
+    with pytest.raises(StoreError, match="must not end its transaction"):
         await store.migrate("a", [Migration(1, "a", sql)])
 
 
@@ -166,7 +166,7 @@ async def test_table_rebuild_keeps_referencing_rows(store: SqliteStore) -> None:
 async def test_step_that_leaves_a_dangling_reference_fails(store: SqliteStore) -> None:
     await store.migrate("family", [FAMILY])
     broken = Migration(2, "broken", "INSERT INTO child VALUES (99)")
-    with pytest.raises(StoreError, match="refer to rows that are not there"):
+    with pytest.raises(StoreError, match="refer to rows that do not exist"):
         await store.migrate("family", [FAMILY, broken])
     assert not await store.read(lambda c: c.fetch("SELECT * FROM child"))
 

@@ -1,6 +1,6 @@
--- How far a copy into this store has come. It is kept among the migrations, where everything that
--- brings tables up to date finds it and refuses (hookline_storekit.due): row 0 names the source,
--- each other row a table, with the place in the source up to which it is here.
+-- The progress of a copy into this store. It is kept in the table migrations, so that any attempt
+-- to migrate finds it and refuses (hookline_hookspecs.stores.due). Row 0 names the source. Each
+-- other row names a table and the position in the source up to which it has been copied.
 -- name: progress
 SELECT number, name, checksum FROM migrations WHERE component = 'copy' ORDER BY number;
 

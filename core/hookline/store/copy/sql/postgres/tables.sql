@@ -1,4 +1,4 @@
--- Tables that hold rows; not the store's own, which say who lives.
+-- All tables except the store's own tables of nodes, locks and migrations.
 -- name: tables
 SELECT c.relname AS name, FALSE AS is_virtual,
        EXISTS (SELECT 1 FROM pg_constraint r WHERE r.conrelid = c.oid AND r.contype = 'f') AS refers
@@ -7,7 +7,7 @@ WHERE n.nspname = current_schema() AND c.relkind = 'r'
   AND c.relname NOT IN ('nodes', 'writers', 'beats', 'owners', 'migrations')
 ORDER BY c.relname;
 
--- What the database makes itself is left out.
+-- Without columns that the database generates itself.
 -- name: columns
 SELECT a.attname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -15,7 +15,7 @@ WHERE n.nspname = current_schema() AND c.relname = :name AND a.attnum > 0 AND NO
   AND a.attgenerated = '' AND a.attidentity <> 'a'
 ORDER BY a.attname;
 
--- The place of a row is the number of its block; a page is eight of them.
+-- The position of a row is the number of its block; a page is eight blocks.
 -- name: begin
 SELECT -1 AS place;
 
@@ -28,7 +28,7 @@ WHERE ctid >= CAST('(' || CAST(:place AS BIGINT) + 1 || ',0)' AS tid)
 SELECT pg_relation_size(CAST(quote_ident(current_schema()) || '.' || quote_ident(:name) AS regclass))
        / CAST(current_setting('block_size') AS BIGINT) - 1 AS place;
 
--- Numbers that the database gives go on behind those that were copied.
+-- Identity columns, whose numbers continue after the copied ones.
 -- name: numbered
 SELECT a.attname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace

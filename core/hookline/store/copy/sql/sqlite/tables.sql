@@ -1,4 +1,4 @@
--- Tables that hold rows, full-text tables among them; not the parts that those consist of.
+-- All tables including full-text tables, without the shadow tables of the latter.
 -- name: tables
 SELECT t.name, t.type = 'virtual' AS is_virtual,
        EXISTS (SELECT 1 FROM pragma_foreign_key_list(t.name)) AS refers
@@ -10,7 +10,7 @@ ORDER BY t.name;
 -- name: columns
 SELECT name FROM pragma_table_xinfo(:name) WHERE hidden = 0 ORDER BY name;
 
--- The place of a row is its number.
+-- The position of a row is its rowid.
 -- name: begin
 SELECT -9223372036854775807 AS place;
 
