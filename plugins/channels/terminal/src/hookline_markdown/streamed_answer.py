@@ -20,25 +20,25 @@ class StreamedAnswer:
 
     def __init__(self) -> None:
         self._blocks = MarkdownBlocks()
-        self._said = ""
+        self._streamed = ""
         self._ended = False
 
     def begin(self) -> None:
         """Start a turn: discard the text of the one before."""
         self._blocks.finish()
-        self._said, self._ended = "", False
+        self._streamed, self._ended = "", False
 
     def grow(self, text: str) -> list[str]:
         """Add streamed text and return the blocks that it completed."""
         if self._ended:
-            self._said, self._ended = "", False
-        self._said += text
+            self._streamed, self._ended = "", False
+        self._streamed += text
         return self._blocks.feed(text)
 
     @property
     def is_open(self) -> bool:
         """Whether the current response has produced text."""
-        return not self._ended and bool(self._said.strip())
+        return not self._ended and bool(self._streamed.strip())
 
     def commit(self) -> str:
         """End the current response and return its last block."""
@@ -47,8 +47,8 @@ class StreamedAnswer:
 
     def unstreamed_part(self, reply: str) -> str:
         """Return the part of the reply that was not streamed; all of it if it is another text."""
-        said, whole = self._said.strip(), reply.strip()
-        return whole[len(said) :] if said and whole.startswith(said) else reply
+        streamed, whole = self._streamed.strip(), reply.strip()
+        return whole[len(streamed) :] if streamed and whole.startswith(streamed) else reply
 
     def tail_lines(self, width: int, max_lines: int) -> list[str]:
         """Return the last lines of the growing block, wrapped to ``width`` - 1 columns.

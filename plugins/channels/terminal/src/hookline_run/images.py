@@ -9,7 +9,7 @@ from hookline_hookspecs import Attachment, CommandError
 from hookline_hookspecs.regular_files import open_regular
 
 MAX_IMAGE_BYTES = 20_000_000
-"""What channels accept; providers accept less."""
+"""As in the channels; providers accept less."""
 
 _MIME_TYPES = {
     b"\x89PNG\r\n\x1a\n": "image/png",

@@ -79,9 +79,9 @@ class PlainOutput:
     def _notice(self, event: Notice, ctx: Context | None) -> None:
         if is_followed(ctx):
             self._session = ctx.session.id if ctx is not None else self._session
-            self._say(f"[{event.plugin}] {event.text}")
+            self._print_stderr(f"[{event.plugin}] {event.text}")
 
-    def _say(self, text: str) -> None:
+    def _print_stderr(self, text: str) -> None:
         write_stderr(for_command_line(text, self._session))
 
     def _failed(self, event: PluginFailure, ctx: Context | None) -> None:
@@ -113,7 +113,7 @@ class PlainOutput:
         turn = submission.turn
         self._session = turn.session.id
         if turn.stop == "error":
-            self._say(f"hookline: {turn.reply}")
+            self._print_stderr(f"hookline: {turn.reply}")
         else:
             self.answer(turn)
 
@@ -264,7 +264,7 @@ def interruption(event: Delta) -> str:
         return event.text
     if event.kind == "restart":
         return (
-            event.text or "the answer broke off and is asked for again; its beginning is repeated"
+            event.text or "the answer broke off and is requested again; its beginning is repeated"
         )
     return ""
 

@@ -2,8 +2,8 @@
 
 Nothing is read from a terminal, from ``/dev/null``, or from a file that another program has begun
 to read (a ``while read`` loop). A pipe may be inherited, with no writer, as under cron, ssh or
-another program. So it is waited for indefinitely only if a program of the same pipeline has its
-other end, else for :data:`PIPE_TIMEOUT`.
+another program. Therefore the wait is unlimited only if a program of the same pipeline has its
+other end, and :data:`PIPE_TIMEOUT` otherwise.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
 
 
 def _has_data(descriptor: int) -> bool:
-    """Whether data or the end of the pipe is there, or is sure to come."""
+    """Whether the pipe has data or has ended, or will."""
     if not hasattr(select, "poll") or _ready(descriptor, PIPE_TIMEOUT):
         return True
     if _has_writer(descriptor):

@@ -122,7 +122,7 @@ async def _ask(host: Host, submission: Submission, output: RunOutput) -> str | N
     question = submission.question
     if question is None or not question.choices or not output.asks:
         return None
-    channel = next((one for one in host.channels() if one.name == "terminal"), None)
+    channel = next((found for found in host.channels() if found.name == "terminal"), None)
     answer = await channel.answer_to(question) if channel is not None else None
     if answer is None:
         named = shlex.quote(submission.turn.session.id)
@@ -133,7 +133,7 @@ async def _ask(host: Host, submission: Submission, output: RunOutput) -> str | N
 
 
 async def _choose_mode(host: Host, session: str, mode: str) -> None:
-    """Give the session its mode. Raises ``CommandError`` if it cannot have that."""
+    """Set the session's mode. Raises ``CommandError`` if that is not possible."""
     modes = host.services.get(Modes)
     if modes is None:
         raise CommandError(
@@ -153,7 +153,7 @@ def _exit_code(turn: Turn) -> int:
 
 
 def _stop_on_interrupt(host: Host, inbound: Inbound) -> None:
-    """Let the first Ctrl-C stop the turn cleanly, and the next one end the process."""
+    """Make the first Ctrl-C stop the turn cleanly, and the next one end the process."""
     loop = asyncio.get_running_loop()
     main = asyncio.current_task()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CHANNEL = "terminal"
 MAX_CALL_COLUMNS = 100
 MAX_ARGUMENT_COLUMNS = 40
-"""Of each argument but the first."""
+"""Columns of each argument except the first."""
 _SHOWN_KINDS = frozenset({"chat", "agent", "none"})
 """Kinds of sessions that are shown: the person's own, sub-agents, and none yet. Reviews are not."""
 

@@ -85,7 +85,7 @@ class TerminalChannel(Channel):
 
     @property
     def open_session(self) -> str | None:
-        """The open session, or the last one after the end; None if nothing was said in it."""
+        """The open session, or after the end the last one; None if it has no messages."""
         return self._conversation.opened if self._conversation is not None else None
 
     async def wait(self) -> None:

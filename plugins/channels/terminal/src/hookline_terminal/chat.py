@@ -48,8 +48,8 @@ def chat(
     _check_options(session, continue_, resume, resumed)
     if model is None:
         _need_model()
-    wanted = (session, continue_, resume, resumed)
-    command_line().run(lambda plugin: _chat(plugin.host, wanted, mode), model=model)
+    choice = (session, continue_, resume, resumed)
+    command_line().run(lambda plugin: _chat(plugin.host, choice, mode), model=model)
 
 
 def _need_model() -> None:
@@ -67,11 +67,11 @@ def _need_model() -> None:
     except HooklineError as error:
         if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
             raise CommandError(str(error)) from None
-        _tell(_between_words(f"hookline: {error}"))
+        _print_stderr(_between_words(f"hookline: {error}"))
         try:
             answer = input("Set up now? [Y/n] ").strip().casefold()
         except (EOFError, KeyboardInterrupt):
-            _tell("")  # end the line of the prompt
+            _print_stderr("")  # end the line of the prompt
             raise SystemExit(INTERRUPTED) from None
         if answer not in ("", "y", "yes"):
             raise SystemExit(USAGE) from None
@@ -83,15 +83,15 @@ def _need_model() -> None:
 
 
 async def _chat(
-    host: Host, wanted: tuple[str | None, bool, bool, str | None], mode: str | None
+    host: Host, choice: tuple[str | None, bool, bool, str | None], mode: str | None
 ) -> None:
     core = host.services[Inspection]
     core.check_model(core.default_model())
     for line in core.plugin_problems():
-        _tell(_between_words(f"hookline: warning: {line}"))
+        _print_stderr(_between_words(f"hookline: warning: {line}"))
     channel = cast("TerminalChannel", next(c for c in host.channels() if c.name == CHANNEL))
-    session, _, resume, _ = wanted
-    earlier = await _earlier(host, *wanted)
+    session, _, resume, _ = choice
+    earlier = await _earlier(host, *choice)
     if earlier is not None:
         await host.services[Conversations].reopen(earlier)
     elif resume:
@@ -106,9 +106,9 @@ async def _chat(
     finally:
         await channel.stop()
     if channel.spent:
-        _tell(channel.spent)
+        _print_stderr(channel.spent)
     if channel.open_session is not None:
-        _tell(f"Continue with: hookline chat --session {channel.open_session}")
+        _print_stderr(f"Continue with: hookline chat --session {channel.open_session}")
 
 
 def _check_options(session: str | None, continue_: bool, resume: bool, resumed: str | None) -> None:
@@ -129,7 +129,7 @@ async def _earlier(
 ) -> str | None:
     """Return the id of the earlier session that the options name; None for a new one.
 
-    A name given by a person means the session that has it now; a generated id means that very
+    A name that a person chose means the session that has it now; a generated id means exactly that
     session, however old.
     """
     from .past_sessions import last_session, past_sessions, session_called
@@ -159,7 +159,7 @@ async def _pick_session(host: Host) -> str | None:
 
 
 async def _choose_mode(host: Host, session: str, mode: str) -> None:
-    """Give the session its mode. Raises ``CommandError`` if it cannot have that."""
+    """Set the session's mode. Raises ``CommandError`` if that is not possible."""
     modes = host.services.get(Modes)
     if modes is None:
         raise CommandError(
@@ -183,6 +183,6 @@ def _between_words(text: str) -> str:
     return fitted(literal(text), max(20, shutil.get_terminal_size().columns)).rstrip("\n")
 
 
-def _tell(text: str) -> None:
+def _print_stderr(text: str) -> None:
     sys.stderr.write(text + "\n")
     sys.stderr.flush()

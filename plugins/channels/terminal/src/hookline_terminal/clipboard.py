@@ -1,4 +1,4 @@
-"""Reads the clipboard with whatever program this machine has for it."""
+"""Reads the clipboard with a program of this machine."""
 
 from __future__ import annotations
 

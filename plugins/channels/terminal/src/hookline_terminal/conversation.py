@@ -43,7 +43,7 @@ class TerminalConversation:
         self.resumed = session if resumed else None
         """An earlier session whose last messages are not shown yet."""
         self.opened = self.resumed
-        """The open session, if anything was said in it."""
+        """The open session, if it has messages."""
         self._resume_message: str | None = None
         """The id of a ``/resume`` that is under way."""
         self._waiting: deque[Inbound] = deque()

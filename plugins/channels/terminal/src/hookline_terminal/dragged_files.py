@@ -13,7 +13,7 @@ from hookline_hookspecs import Attachment, Paths
 MAX_IMAGE_BYTES = 20_000_000
 """Providers accept less."""
 MAX_FILES = 20
-"""Of one drag."""
+"""Files of one drag."""
 MAX_PASTE_CHARS = 20_000
 _TYPES = {
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "image/png",
@@ -72,7 +72,7 @@ def workspace_reference(path: Path, paths: Paths) -> str | None:
 
 
 def image_attachment(path: Path) -> Attachment | None:
-    """Return the image at ``path``, recognized by its content; None if models accept no such."""
+    """Return the image at ``path``, recognized by its content; None if models do not accept it."""
     try:
         if not path.is_file():
             return None
@@ -87,7 +87,7 @@ def image_attachment(path: Path) -> Attachment | None:
 
 
 def mime_type(head: bytes) -> str | None:
-    """Return the type of an image by its first 16 bytes; None if models accept no such."""
+    """Return the type of an image by its first 16 bytes; None if models do not accept it."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for start, mime in _TYPES.items() if head.startswith(start)), None)

@@ -120,8 +120,8 @@ class InputLine:
     def take_typed_ahead(self) -> None:
         """Take the keys that were typed before this program was ready. Call in raw mode.
 
-        The terminal has made newlines of Enter. Only the last one sends, so that lines pasted so
-        early stay one message.
+        The terminal has turned each Enter into a newline. Only the last one sends, so that lines
+        pasted that early stay one message.
         """
         keyboard = self.app.input
         if not select.select([keyboard.fileno()], [], [], 0)[0]:

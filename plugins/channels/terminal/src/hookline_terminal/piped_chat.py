@@ -20,10 +20,10 @@ from .styles import unstyled
 from .tool_results import FoldLimits, result_rows
 
 NO_ANSWER_TIMEOUT = 130.0
-"""Seconds after which a message without a turn, such as a command, counts as unanswered. Hooks may
-take 120."""
+"""Seconds after which a message without a turn, such as a command, counts as unanswered. Hooks
+may take 120."""
 LINE_COLUMNS = 100
-"""Of lines about tool calls."""
+"""Columns of lines about tool calls."""
 _READ_SIZE = 65_536
 
 

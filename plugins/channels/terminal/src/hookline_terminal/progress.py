@@ -13,7 +13,7 @@ from hookline_markdown import folded, one_line, readable
 from .activity import call_line, format_duration
 
 FRAME_SECONDS = 0.125
-"""For each frame of the spinner."""
+"""Seconds for each frame of the spinner."""
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 STOP_HINT = "ctrl-c stops"
 THINKING, ANSWERING = "thinking", "answering"
@@ -44,7 +44,7 @@ class TurnProgress:
         self._calls.clear()
 
     def set_answering(self) -> None:
-        """The model streams its answer."""
+        """Show that the model streams its answer."""
         if self._phase != ANSWERING:
             self._set_phase(ANSWERING)
 
@@ -63,7 +63,7 @@ class TurnProgress:
         return self._clock() - self._thinking_since
 
     def set_waiting(self, reason: str) -> None:
-        """The provider delays the request; seconds in ``reason`` are counted down."""
+        """Show why the provider delays the request; count down the seconds in ``reason``."""
         self._set_phase(reason)
         found = _SECONDS.search(reason)
         self._until = self._clock() + float(found[1]) if found else 0.0
@@ -84,7 +84,7 @@ class TurnProgress:
             self._set_phase(THINKING)
 
     def restart_clocks(self) -> None:
-        """Count from now on: the time a person took to answer is left out."""
+        """Count from now on, to leave out the time that a person took to answer."""
         now = self._clock()
         for name, (call, since) in self._calls.items():
             self._calls[name] = (call, since and now)
@@ -96,7 +96,7 @@ class TurnProgress:
         return [part for line in lines for part in folded(line, width - 3)][-max_lines:]
 
     def lines(self, width: int, max_lines: int) -> list[str]:
-        """Return what is going on, in lines of ``width`` columns; none between turns."""
+        """Return the current activity, in lines of ``width`` columns; none between turns."""
         if not self._phase:
             return []
         frame = FRAMES[int(self._clock() / FRAME_SECONDS) % len(FRAMES)]

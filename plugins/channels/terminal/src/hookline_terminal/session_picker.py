@@ -35,7 +35,7 @@ async def pick(
     preview: Preview,
     running: Callable[[Application[Any]], None] = lambda _app: None,
 ) -> str | None:
-    """Let the person pick a session; returns its id, or None.
+    """Ask the person to pick a session; return its id, or None.
 
     Args:
         sessions: the sessions to pick from.

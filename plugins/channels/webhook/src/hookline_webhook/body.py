@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 MAX_ID_CHARS = 200
 MAX_FILE_NAME_BYTES = 255
-"""A chat's percent-encoded id names its folder, and most file systems allow no longer name."""
+"""A chat's percent-encoded id names its folder; most file systems allow no longer name."""
 
 
 class InvalidBody(ValueError):

@@ -12,11 +12,11 @@ MIN_SECRET_CHARS = 16
 
 
 class WebhookConfig(BaseModel):
-    """Where to listen, the shared secret, and where replies go."""
+    """Where to listen, the shared secret, and where to send replies."""
 
     listen: str | None = Field(
         default="127.0.0.1:8765",
-        description="host:port for POST /webhook; null: it is part of the plugin web-server.",
+        description="host:port for POST /webhook; null: served by the plugin web-server.",
     )
     secret: SecretStr = Field(
         default=SecretStr(""),
@@ -24,7 +24,7 @@ class WebhookConfig(BaseModel):
         json_schema_extra={"env": "HOOKLINE_WEBHOOK_SECRET", "generate": True},
     )
     reply_url: str | None = Field(
-        default=None, description="Where replies are POSTed; null: they are only stored."
+        default=None, description="URL to which replies are POSTed; null: they are only stored."
     )
     max_bytes: int = Field(default=1_000_000, ge=1, description="Maximum size of a body.")
     timeout: float = Field(default=30.0, gt=0, description="Seconds for one POST of a reply.")

@@ -1,8 +1,8 @@
-"""Runs programs that a model starts apart from the machine. :class:`Sandbox` is the way in.
+"""Isolates programs that a model starts from the machine. The entry point is :class:`Sandbox`.
 
-``methods`` finds what works here, ``survey`` what a workspace hides, ``bubblewrap`` and
-``confinement`` (Landlock) make the command line, ``proxy`` is the only way to a network,
-``environment`` says which variables are passed.
+``methods`` finds the method that works here, ``survey`` the parts of a workspace to hide,
+``bubblewrap`` and ``confinement`` (Landlock) make the command line, ``proxy`` is the only way to a
+network, and ``environment`` selects the variables that are passed.
 """
 
 from __future__ import annotations

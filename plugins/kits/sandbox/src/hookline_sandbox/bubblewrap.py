@@ -1,4 +1,4 @@
-"""The command line of bubblewrap (bwrap(1)): a mount namespace with nothing but a view in it."""
+"""Makes the command line of bubblewrap (bwrap(1)): a mount namespace that contains only a view."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from .view import View, within
 
 _SMALL = 65_536
 _MEMORY_FOLDER = 268_435_456
-"""Bytes that each folder in memory (``/run``, ``/dev/shm``) holds at most."""
+"""Maximum bytes of each folder in memory (``/run``, ``/dev/shm``)."""
 PROXY = Path("/run/hookline-proxy")
-"""Where the proxy's socket is, inside."""
+"""Path of the proxy's socket inside the sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """Something at ``target``. Parents are mounted before what is in them."""
+    """A mount at ``target``. Parents are mounted before their contents."""
 
     target: str
     words: tuple[str, ...]
     read_only: bool = False
-    """Sealed at the end, when all mount points within are made."""
+    """Made read-only at the end, after all mount points inside it."""
 
 
 def probe() -> list[str]:
-    """A command line that succeeds where bubblewrap works."""
+    """Return a command line that succeeds where bubblewrap works."""
     words = [*_isolated(), *(word for mount in _system() for word in mount.words)]
     return [_program(), *words, "--", "/bin/sh", "-c", ":"]
 
 
 def wrapped(argv: Sequence[str], folder: Path, view: View, limits: Limits) -> list[str]:
-    """The command line that runs ``argv`` in ``folder``, seeing ``view``, under ``limits``.
+    """Return the command line that runs ``argv`` in ``folder`` with ``view`` and ``limits``.
 
     ``argv[0]`` is an absolute path.
     """
@@ -56,9 +56,9 @@ def wrapped(argv: Sequence[str], folder: Path, view: View, limits: Limits) -> li
 
 
 def _filtered(folder: Path) -> list[str]:
-    """bubblewrap with a filter of system calls, which it reads from a descriptor.
+    """Return bubblewrap's command with a system call filter, read from a file descriptor.
 
-    Without bash to open one, or on a machine that no filter is known for, there is none.
+    There is no filter without bash, which opens the descriptor, or for other machine types.
     """
     bash = shutil.which("bash", path="/usr/bin:/bin")
     file = folder / "filter"
@@ -90,7 +90,7 @@ def _mounts(view: View) -> Iterator[_Mount]:
         yield _bound("--bind", source, target)
     for kind, places in (("--ro-bind", view.read_only), ("--bind", view.writable)):
         for place in places:
-            if os.path.exists(place):  # noqa: PTH110 - False where it may not be looked at
+            if os.path.exists(place):  # noqa: PTH110 - False without permission
                 yield _bound(kind, place, place)
     yield _bound("--bind", view.workspace, view.workspace)
     yield from _within(view)
@@ -101,7 +101,7 @@ def _mounts(view: View) -> Iterator[_Mount]:
 
 
 def _within(view: View) -> Iterator[_Mount]:
-    """What is kept from the program in the places that it sees."""
+    """Yield mounts that hide or protect paths in the visible folders."""
     if within(view.home, view.visible()):
         yield from _covered(view.home)
     for path in view.findings.pinned:
@@ -115,7 +115,7 @@ def _within(view: View) -> Iterator[_Mount]:
 
 @lru_cache(maxsize=1)
 def _system() -> tuple[_Mount, ...]:
-    """The machine's own folders, links among them as links."""
+    """Return mounts of the system's folders; links stay links."""
     return tuple(_own())
 
 
@@ -135,9 +135,9 @@ def _own() -> Iterator[_Mount]:
 
 
 def _covered(place: Path) -> Iterator[_Mount]:
-    """An empty folder over a folder, an empty file over a file."""
+    """Cover a folder with an empty folder, and a file with an empty file."""
     if place.is_symlink():
-        return  # its target is covered, or not there
+        return  # its target is covered or not visible
     if os.path.isdir(place):  # noqa: PTH112
         words = ("--size", str(_SMALL), "--tmpfs", str(place))
         yield _Mount(str(place), words, read_only=True)
@@ -146,7 +146,7 @@ def _covered(place: Path) -> Iterator[_Mount]:
 
 
 def _resolver() -> Iterator[_Mount]:
-    """The file with the name servers, where it is a link into a folder that is not shown."""
+    """Mount the file with the name servers if it is a link into a folder that is not visible."""
     target = Path(os.path.realpath("/etc/resolv.conf"))
     if target.exists() and not target.is_relative_to("/etc"):
         yield _bound("--ro-bind", target, target)

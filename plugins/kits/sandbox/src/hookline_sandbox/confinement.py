@@ -1,7 +1,7 @@
-"""Landlock's rules for a view (landlock(7)): what is not granted is refused.
+"""Makes Landlock's rules for a view (landlock(7)): everything that is not granted is refused.
 
-Rights of a folder hold for all below it and cannot be taken away there. So where something within
-is hidden or frozen, the folder itself is only listed, and its entries are granted one by one.
+A folder's rights apply to everything below it and cannot be revoked there. So if something inside
+is hidden or frozen, the folder itself may only be listed, and its entries are granted one by one.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .view import View, within
 
 
 def probe() -> list[str]:
-    """A command line that succeeds where Landlock and seccomp work."""
+    """Return a command line that succeeds where Landlock and seccomp work."""
     return [str(interpreter()), "-I", "-S", "-c", inside("landlock.probe()")]
 
 
 def wrapped(argv: Sequence[str], view: View, limits: Limits) -> list[str]:
-    """The command line that runs ``argv``, seeing ``view``, under ``limits``, without network."""
+    """Return the command line that runs ``argv`` with ``view`` and ``limits``, without network."""
     return by_python(argv, limits, landlock=rules(view))
 
 
 def rules(view: View) -> dict[str, list[str]]:
-    """Paths by what is granted: ``write`` everything, ``read`` and run, ``list`` names."""
+    """Return paths by granted rights: ``write`` (all), ``read`` (and execute), ``list`` (names)."""
     granted: dict[str, list[str]] = {
         "write": [str(view.private / "tmp"), str(view.private / "home"), *tables()["devices"]],
         "read": [*_system(), *tables()["machine"], *map(str, needed())],
@@ -65,7 +65,7 @@ def _entries(place: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _system() -> tuple[str, ...]:
-    """The machine's own folders, without what is hidden in them."""
+    """Return the system's folders, without hidden entries."""
     return tuple(_own())
 
 

@@ -1,6 +1,7 @@
-"""The environment of programs that are started for a model: what ``environment.yaml`` names.
+"""Makes the environment of programs that are started for a model, from ``environment.yaml``.
 
-A list of what to leave out misses the next ``DATABASE_URL``; this one lists what is passed.
+The file lists the variables to pass. A list of those to remove would miss the next
+``DATABASE_URL``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from .tables import tables
 
 SHORTEST_SECRET = 8
-"""Characters from which a secret's value is looked for in other variables; shorter ones (``1``,
-``true``) would be found everywhere."""
+"""Minimum characters of a secret whose value is searched for in other variables. Shorter ones
+(``1``, ``true``) would match everywhere."""
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASS(?:W|PHRASE|\Z|_)|PWD\Z|CREDENTIAL|COOKIE|AUTH|_PAT\Z|WEBHOOK|_DSN\Z",
     re.IGNORECASE,
@@ -30,10 +31,10 @@ def _allowed() -> re.Pattern[str]:
 
 
 def secrets_in(environment: Mapping[str, str]) -> set[str]:
-    """The values of variables whose names are those of secrets.
+    """Return the values of variables with names of secrets.
 
-    Short values are left out, and paths of what exists (``TOKEN_DIR=/usr/bin``): those say where a
-    secret lies, and ``PATH``, for one, may well name the same folder.
+    Short values are left out, and paths that exist (``TOKEN_DIR=/usr/bin``): they name the place of
+    a secret, and variables such as ``PATH`` may contain the same folder.
     """
     return {
         value
@@ -55,11 +56,11 @@ def _is_path(value: str) -> bool:
 def allowed(
     environment: Mapping[str, str], allow: Iterable[str] = (), secrets: Iterable[str] = ()
 ) -> dict[str, str]:
-    """The part of ``environment`` that a program started for a model gets.
+    """Return the part of ``environment`` for a program that is started for a model.
 
-    The variables of ``environment.yaml``, without those whose value holds a login, one of
-    ``secrets`` (values) or the value of a variable that is secret by its name; and what ``allow``
-    names, as it is. ``PATH`` is passed whatever it holds: without it no program is found.
+    It has the variables of ``environment.yaml``, without those whose value contains a login, one of
+    ``secrets`` (values) or the value of a variable that is secret by its name; and the variables in
+    ``allow``, unchanged. ``PATH`` is always passed: without it no program is found.
     """
     named = {"PATH", *allow}
     hidden = {value for value in secrets if len(value) >= SHORTEST_SECRET}

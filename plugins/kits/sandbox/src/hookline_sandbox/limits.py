@@ -1,4 +1,4 @@
-"""What a sandboxed program may use up, and the shell line that sets it (getrlimit(2))."""
+"""Resource limits of a sandboxed program, and the shell line that sets them (getrlimit(2))."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _KIB = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of each process, but for ``processes`` and ``private_mb``, which are for all of them.
+    """Limits of each process, except ``processes`` and ``private_mb``, which are shared.
 
-    processes: processes and threads at once; the kernel does not hold root to it.
-    memory_mb: MiB of data, reserved address space not counted (``RLIMIT_DATA``).
+    processes: processes and threads at once; the kernel does not apply it to root.
+    memory_mb: MiB of data, without reserved address space (``RLIMIT_DATA``).
     file_mb: MiB of the largest file that can be written.
-    cpu_seconds: seconds of computing.
-    private_mb: MiB that the private ``/tmp`` and home may hold from one call to the next.
+    cpu_seconds: seconds of processor time.
+    private_mb: MiB that the private ``/tmp`` and home may keep between two calls.
     """
 
     processes: int = 512
@@ -29,7 +29,7 @@ class Limits:
     private_mb: int = 2_048
 
     def values(self) -> dict[str, int]:
-        """By the names of Python's ``resource``, in its units; the mark of tools among them."""
+        """Return them by name and in units of Python's ``resource``, with the mark of tools."""
         return {
             "RLIMIT_MSGQUEUE": LIMIT,
             "RLIMIT_CORE": 0,
@@ -40,9 +40,9 @@ class Limits:
         }
 
     def shell(self, bash: str, argv: Sequence[str]) -> list[str]:
-        """The command line that sets them with ``bash`` and becomes ``argv``.
+        """Return the command line that sets them with ``bash`` and becomes ``argv``.
 
-        A limit that is lower already stays as it is.
+        Limits that are already lower stay.
         """
         units = {
             "q": LIMIT,

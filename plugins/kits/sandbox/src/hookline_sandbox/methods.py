@@ -1,4 +1,4 @@
-"""Which way of sandboxing works on this machine: tried once, not guessed."""
+"""Finds the sandboxing method that works on this machine, by trying them once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PROBE_SECONDS = 2
 
 
 class Method(Enum):
-    """What keeps a program apart."""
+    """What isolates a program."""
 
     BUBBLEWRAP = "bubblewrap"
     LANDLOCK = "Landlock"
@@ -22,7 +22,7 @@ class Method(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best way that works; ``why`` says why no better one does, ``fix`` what to do about it."""
+    """The best method that works; ``why`` no better one does, and how to ``fix`` that."""
 
     method: Method
     why: str = ""
@@ -31,10 +31,10 @@ class Found:
 
 @cache
 def found() -> Found:
-    """The best way that works here. Tried with programs that do nothing (up to four seconds)."""
+    """Return the best method that works here; the trial takes up to four seconds."""
     if sys.platform != "linux":
         why = f"there is no sandbox for {sys.platform}"
-        return Found(Method.NONE, why, "run Hookline on Linux, in a virtual machine for instance")
+        return Found(Method.NONE, why, "run Hookline on Linux, for example in a virtual machine")
     why, fix = _bubblewrap()
     if not why:
         return Found(Method.BUBBLEWRAP)
@@ -50,24 +50,24 @@ def _bubblewrap() -> tuple[str, str]:
     if shutil.which("bwrap") is None:
         install = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
         return "there is no bwrap on this machine's PATH", install
-    said = _tried(probe())
+    reason = _failure(probe())
     allow = (
-        "let users make namespaces (`sysctl kernel.unprivileged_userns_clone=1`, `sysctl "
+        "allow users to create namespaces (`sysctl kernel.unprivileged_userns_clone=1`, `sysctl "
         "kernel.apparmor_restrict_unprivileged_userns=0`; in a container, a security profile that "
         "permits it)"
     )
-    return (f"bubblewrap does not work here: {said}", allow) if said else ("", "")
+    return (f"bubblewrap does not work here: {reason}", allow) if reason else ("", "")
 
 
 def _landlock() -> str:
     from .confinement import probe
 
-    said = _tried(probe())
-    return f"Landlock does not work here: {said}" if said else ""
+    reason = _failure(probe())
+    return f"Landlock does not work here: {reason}" if reason else ""
 
 
-def _tried(argv: list[str]) -> str:
-    """What the command line said when it failed; empty if it worked."""
+def _failure(argv: list[str]) -> str:
+    """Return why the command line failed; empty if it succeeded."""
     try:
         done = subprocess.run(
             argv, capture_output=True, timeout=_PROBE_SECONDS, text=True, check=False

@@ -1,4 +1,4 @@
-"""Private folders that stand in for ``/tmp`` and the person's home, one pair for each key."""
+"""Private folders that replace ``/tmp`` and the person's home, one pair for each key."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MIB = 1_048_576
 _MOST_ENTRIES = 100_000
 _PREFIX, _LOCK = "hookline-sandbox-", "lock"
 _NEW_SECONDS = 60.0
-"""In which a folder that was just made may not be locked yet."""
+"""A folder younger than this may not be locked yet."""
 
 
 class PrivateFolders:
-    """Pairs of folders, kept until :meth:`close`. ``limit_mb``: MiB that a pair may hold.
+    """Pairs of folders, kept until :meth:`close`. A pair may have ``limit_mb`` MiB.
 
-    A process that is killed leaves its pairs behind; the next one that makes a pair removes them.
-    It tells them by a lock that each process holds in its own.
+    A killed process leaves its pairs behind; the next process that makes a pair removes them. It
+    recognizes them by their lock, which a living process holds.
     """
 
     def __init__(self, limit_mb: int) -> None:
@@ -30,7 +30,7 @@ class PrivateFolders:
         self._locks: list[int] = []
 
     def folder(self, key: str) -> Path:
-        """The folder with ``tmp`` and ``home`` of ``key``, made at first use, mode 0700."""
+        """Return the folder with ``tmp`` and ``home`` of ``key``; made at first use, mode 0700."""
         if key not in self._folders:
             if not self._folders:
                 _remove_left_behind()
@@ -43,7 +43,7 @@ class PrivateFolders:
         return self._folders[key]
 
     def emptied(self, key: str) -> bool:
-        """Empty the pair of ``key`` if it holds more than the limit; True if it did."""
+        """Empty the pair of ``key`` if it exceeds the limit; return whether it did."""
         folder = self._folders.get(key)
         if folder is None or not _is_over(folder, self._limit):
             return False
@@ -56,7 +56,7 @@ class PrivateFolders:
         return True
 
     def close(self) -> None:
-        """Remove all of them."""
+        """Remove all pairs."""
         for folder in self._folders.values():
             shutil.rmtree(folder, ignore_errors=True)
         self._folders.clear()
@@ -66,8 +66,8 @@ class PrivateFolders:
 
 
 def _remove_left_behind() -> None:
-    """Remove the pairs of this user's processes that are dead."""
-    with suppress(OSError):  # another process removes it, too; or it cannot be listed
+    """Remove the pairs of this user's dead processes."""
+    with suppress(OSError):  # another process removes it too, or it cannot be listed
         for entry in os.scandir(tempfile.gettempdir()):
             if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
                 _remove_if_dead(Path(entry.path), entry.stat(follow_symlinks=False))
@@ -76,7 +76,7 @@ def _remove_left_behind() -> None:
 def _remove_if_dead(folder: Path, status: os.stat_result) -> None:
     if status.st_uid != os.getuid() or time.time() - status.st_mtime < _NEW_SECONDS:
         return
-    with suppress(OSError):  # it is locked, or has no lock
+    with suppress(OSError):  # locked, or without a lock
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,7 +86,7 @@ def _remove_if_dead(folder: Path, status: os.stat_result) -> None:
 
 
 def _is_over(folder: Path, limit: int) -> bool:
-    """True if the files take up more than ``limit`` bytes, or are too many to be counted."""
+    """Whether the files take more than ``limit`` bytes, or are too many to count."""
     total = entries = 0
     pending = [str(folder)]
     while pending:

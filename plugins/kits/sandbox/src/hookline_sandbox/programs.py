@@ -1,4 +1,4 @@
-"""Folders of installed programs outside the system's: what ``PATH`` and their managers name."""
+"""Finds folders of programs outside the system's, from ``PATH`` and version managers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .view import within
 
 
 def programs(environment: Mapping[str, str], workspace: Path, home: Path) -> tuple[Path, ...]:
-    """Folders of ``PATH``, of managers of programs and of this Python, to be shown read-only.
+    """Return folders of ``PATH``, of version managers and of this Python, to show read-only.
 
-    Left out: what the system's folders hold, what is in the workspace, and a folder that holds
-    the workspace, the person's home or Hookline's ``home``.
+    Left out are folders inside the system's or the workspace, and folders that contain the
+    workspace, the person's home or Hookline's ``home``.
     """
     named = tuple(environment.get(name, "") for name in tables()["tool_variables"])
     return _shown(environment.get("PATH", ""), named, workspace, home, Path.home())
@@ -28,7 +28,7 @@ def _shown(
 ) -> tuple[Path, ...]:
     system = [Path(name) for name in tables()["system"]]
     found: list[Path] = []
-    for folder in sorted(set(_wanted(path, named)), key=lambda place: len(place.parts)):
+    for folder in sorted(set(_candidates(path, named)), key=lambda place: len(place.parts)):
         if within(folder, [*system, workspace, home, *found]) or not _is_folder(folder):
             continue
         if not any(within(place, [folder]) for place in (workspace, home, person)):
@@ -37,17 +37,17 @@ def _shown(
 
 
 def _is_folder(place: Path) -> bool:
-    return os.path.isdir(place)  # noqa: PTH112 - False where it may not be looked at
+    return os.path.isdir(place)  # noqa: PTH112 - False without permission
 
 
 def _is_environment(place: Path) -> bool:
-    return os.path.isfile(place / "pyvenv.cfg")  # noqa: PTH113 - likewise
+    return os.path.isfile(place / "pyvenv.cfg")  # noqa: PTH113 - False without permission
 
 
-def _wanted(path: str, named: tuple[str, ...]) -> Iterator[Path]:
-    """Real paths of what might be shown."""
+def _candidates(path: str, named: tuple[str, ...]) -> Iterator[Path]:
+    """Yield real paths of folders that might be shown."""
     entries = [Path(entry) for entry in path.split(os.pathsep)]
-    # A manager's shims run what lies beside them, and Python needs all of its environment.
+    # A version manager's shims run programs beside them; Python needs its whole environment.
     around = [one.parent for one in entries if one.name == "shims" or _is_environment(one.parent)]
     tools = [Path(entry).expanduser() for entry in tables()["tools"]]
     own = [Path(sys.prefix), Path(sys.base_prefix)]

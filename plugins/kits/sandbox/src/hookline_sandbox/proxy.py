@@ -1,7 +1,7 @@
-"""The only way from a sandbox to a network: an HTTP proxy on a Unix socket.
+"""An HTTP proxy on a Unix socket, the only way from a sandbox to a network.
 
-Every connection is opened by the guarded client, which judges the name, looks it up once, judges
-the addresses and dials one of these (:class:`Dialer`). Names are never looked up inside.
+The guarded client opens every connection: it checks the name, resolves it once, checks the
+addresses and connects to one of them (:class:`Dialer`). Names are never resolved inside.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from urllib.parse import urlsplit
 from hookline_hookspecs import HooklineError, Refused
 
 _HEAD = 65_536
-"""Bytes of a request's header."""
+"""Maximum bytes of a request's header."""
 _HEAD_SECONDS = 30
 _CHUNK = 65_536
 _MOST = 64
-"""Connections at once."""
+"""Maximum connections at once."""
 _LINE = re.compile(r"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
 _DROPPED = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive):")
 
 
 class Dialer(Protocol):
-    """Opens vetted connections; ``host.http`` is one."""
+    """Opens checked connections, as ``host.http`` does."""
 
     async def connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
-        """A connection. Raises ``Refused`` and other ``HooklineError`` with sentences."""
+        """Open a connection. Raises ``Refused`` and other ``HooklineError`` with sentences."""
 
 
 class Proxy:
-    """Serves one program. ``reached`` are the addresses it got through to, as it asked for them.
+    """Serves one program on ``socket`` while the ``async with`` block runs.
 
-    ``socket`` is where it listens while the ``async with`` block runs.
+    ``reached`` and ``refused`` are the addresses that it asked for, by the outcome.
     """
 
     def __init__(self, dialer: Dialer) -> None:
@@ -108,7 +108,7 @@ class Proxy:
 
 
 def _bound(path: Path) -> socket.socket:
-    """A socket at ``path``, by its folder's descriptor: an address has 107 bytes (unix(7))."""
+    """Return a socket at ``path``, bound by folder descriptor: the limit is 107 bytes (unix(7))."""
     made = socket.socket(socket.AF_UNIX)
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
@@ -119,7 +119,7 @@ def _bound(path: Path) -> socket.socket:
 
 
 def _target(line: re.Match[str]) -> tuple[str, int, str, str] | None:
-    """Host, port, path and what a person is shown; None for what is not understood."""
+    """Return host, port, path and the address to show; None for an invalid request."""
     method, asked = line[1], line[2]
     try:
         parts = urlsplit(f"//{asked}" if method == "CONNECT" else asked)
@@ -138,7 +138,7 @@ def _target(line: re.Match[str]) -> tuple[str, int, str, str] | None:
 
 
 def _kept(fields: bytes) -> bytes:
-    """The header without what is the proxy's; one request a connection, so that each is judged."""
+    """Return the header without the proxy's fields. A connection carries one request."""
     lines = [line for line in fields.split(b"\r\n") if line and not _DROPPED.match(line)]
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])
 
@@ -146,7 +146,7 @@ def _kept(fields: bytes) -> bytes:
 async def _join(
     reader: StreamReader, writer: StreamWriter, theirs: StreamReader, there: StreamWriter
 ) -> None:
-    """Pass bytes on in both directions until one side has ended and the other has been told."""
+    """Pass bytes on in both directions until both sides have ended."""
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_pass(reader, there))

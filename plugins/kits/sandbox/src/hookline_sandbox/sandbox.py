@@ -1,4 +1,4 @@
-"""The sandbox: wraps a program's command line and environment, by the best method there is."""
+"""The sandbox: wraps a program's command line and environment by the best method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCAL = "localhost,127.0.0.1,::1"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one program. ``refused`` says why file tools may not open a path, or None."""
+    """The places of one program. ``refused`` returns why file tools may not open a path."""
 
     folder: Path
     workspace: Path
@@ -31,8 +31,8 @@ class Sandbox:
     """Wraps programs; keeps a private ``/tmp`` and home for each key.
 
     home: Hookline's own folder. limits: of every program. read_only, writable: folders that are
-    shown beside the system and the workspace; ``~`` is the person's home. method: in place of
-    the one that :func:`found` finds.
+    visible besides the system and the workspace; ``~`` is the person's home. method: used
+    instead of the one that :func:`found` returns.
     """
 
     def __init__(
@@ -54,18 +54,18 @@ class Sandbox:
 
     @property
     def method(self) -> Method:
-        """What keeps programs apart. ``NONE``: nothing can, so nothing may be run."""
+        """What isolates programs. With ``NONE``, nothing may be run."""
         return self._method or self.found.method
 
     @property
     def found(self) -> Found:
-        """What works here; tried at first use (up to four seconds)."""
+        """The best method here; tried at first use (up to four seconds)."""
         return found()
 
     def environment(
         self, environment: Mapping[str, str], key: str, proxy: Path | None = None
     ) -> dict[str, str]:
-        """``environment`` with the private folders, and the proxy in place of any other."""
+        """Return ``environment`` with the private folders and, instead of others, this proxy."""
         kept = {n: v for n, v in environment.items() if n not in _PROXIED and "proxy" not in n}
         private = self._private.folder(key)
         if self.method is Method.LANDLOCK:
@@ -84,12 +84,12 @@ class Sandbox:
         key: str,
         proxy: Path | None = None,
     ) -> list[str]:
-        """The command line that runs ``argv`` sandboxed; ``argv[0]`` is an absolute path.
+        """Return the command line that runs ``argv`` sandboxed; ``argv[0]`` is an absolute path.
 
-        proxy: the socket of a proxy, with bubblewrap alone; Landlock cannot guard a network.
+        proxy: the socket of a proxy, only with bubblewrap; Landlock cannot guard a network.
 
         Raises:
-            RuntimeError: there is no method here, or Landlock was asked for a network.
+            RuntimeError: no method works here, or Landlock was asked for a network.
         """
         view = self._view(places, environment, key)
         if self.method is Method.BUBBLEWRAP:
@@ -104,7 +104,7 @@ class Sandbox:
         raise RuntimeError(f"no sandbox for this program: {self.found.why}")
 
     def emptied(self, key: str) -> bool:
-        """Empty the private folders of ``key`` if they hold too much; True if they did."""
+        """Empty the private folders of ``key`` if they exceed the limit; return whether so."""
         return self._private.emptied(key)
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Sandbox:
         shown = programs(environment, workspace, self._home)
         own = Path(__file__).parent.resolve()
         findings = survey.findings()
-        if within(own, [workspace]):  # it is what makes the sandbox
+        if within(own, [workspace]):  # the sandbox's own code
             findings = replace(findings, frozen=(*findings.frozen, str(own)))
         return View(
             workspace,
@@ -132,7 +132,7 @@ class Sandbox:
 
 
 class _RefusedOrHome:
-    """What file tools refuse, and Hookline's home."""
+    """Refuses what file tools refuse, and Hookline's home."""
 
     def __init__(self, refused: Callable[[str], str | None], home: Path) -> None:
         self._refused, self._home = refused, str(home)

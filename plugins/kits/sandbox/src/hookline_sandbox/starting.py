@@ -1,4 +1,4 @@
-"""The last step before a sandboxed program: its limits, and what else is set from within."""
+"""The last step before a sandboxed program: sets its limits and other settings from inside."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typing import Any
 from .limits import Limits
 
 PORT = 3128
-"""Of the sandbox's own loopback, where the way to the proxy begins (squid's customary port)."""
+"""Port of the sandbox's loopback that leads to the proxy (squid's usual port)."""
 
 
 @cache
 def interpreter() -> Path:
-    """Python's program, links followed: what it needs lies beside it (:func:`needed`)."""
+    """Return the real path of Python; the files that it needs are beside it (:func:`needed`)."""
     return Path(sys.executable).resolve()
 
 
 @cache
 def needed() -> tuple[Path, ...]:
-    """Folders that the interpreter and this package's own part inside need."""
+    """Return folders that the interpreter and this package's code inside need."""
     return (Path(sys.base_prefix).resolve(), Path(__file__).parent.resolve() / "inside")
 
 
 def inside(call: str) -> str:
-    """Code that calls a function of a module of ``inside``, which imports nothing else of ours."""
+    """Return code that calls a function of a module in ``inside``."""
     folder, module = str(Path(__file__).parent.resolve()), call.partition(".")[0]
     return f"import sys; sys.path.insert(0, {folder!r}); from inside import {module}; {call}"
 
 
 def started(argv: Sequence[str], limits: Limits, proxy: Path | None = None) -> list[str]:
-    """The command line that sets ``limits``, opens the way to ``proxy`` and becomes ``argv``."""
+    """Return the command line that sets ``limits``, opens ``proxy`` and becomes ``argv``."""
     bash = shutil.which("bash", path="/usr/bin:/bin")
     if bash and proxy is None:
         return limits.shell(bash, argv)
@@ -49,7 +49,7 @@ def by_python(
     proxy: Path | None = None,
     landlock: Mapping[str, list[str]] | None = None,
 ) -> list[str]:
-    """The same by Python, which also puts on Landlock."""
+    """Return such a command line with Python, which can also apply Landlock."""
     settings: dict[str, Any] = {
         "limits": limits.values(),
         "proxy": str(proxy) if proxy else None,

@@ -1,7 +1,7 @@
-"""What in a workspace a sandboxed program may not see, and what it may see but not change.
+"""Finds the parts of a workspace that a sandboxed program may not see, or not change.
 
-A folder is read again only when its own time has changed, so that a survey costs one ``stat`` a
-folder.
+A folder is read again only after its modification time has changed, so that a survey costs one
+``stat`` per folder.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from .tables import tables
 
 MOST_FOLDERS = 4_000
-"""Folders of a workspace that are searched, nearest first."""
+"""Maximum folders of a workspace that are searched, nearest first."""
 DEEPEST = 8
-"""Levels below the workspace that are searched."""
+"""Maximum levels below the workspace that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Absolute paths. ``hidden`` may not be seen, ``frozen`` not changed, ``pinned`` not moved."""
+    """Absolute paths: ``hidden`` ones, ``frozen`` (read-only) and ``pinned`` (cannot be moved)."""
 
     hidden: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def _names() -> _Names:
 
 
 class Survey:
-    """Searches one workspace. ``refused`` says why a path is refused to file tools, or None."""
+    """Searches one workspace. ``refused`` returns why file tools may not open a path, or None."""
 
     def __init__(self, workspace: Path, refused: Callable[[str], str | None]) -> None:
         self._workspace = str(workspace)
@@ -80,7 +80,7 @@ class Survey:
         )
 
     def findings(self) -> Findings:
-        """What there is now."""
+        """Search the workspace and return the findings."""
         seen: dict[str, _Folder] = {}
         hidden: list[str] = []
         frozen: list[str] = []
@@ -99,14 +99,14 @@ class Survey:
                 following += folder.inner
             level, depth = following, depth + 1
         self._known = seen
-        # A program may make thousands of folders, so that what was found before is not reached.
+        # A program may make thousands of folders, so that earlier findings are no longer reached.
         gone = {path for path in self._hidden.difference(hidden) if not os.path.lexists(path)}
         self._hidden = self._hidden.union(hidden) - gone
         pinned += self._around([*self._hidden, *frozen])
         return Findings(tuple(sorted(self._hidden)), tuple(frozen), tuple(sorted(set(pinned))))
 
     def _around(self, paths: Iterable[str]) -> set[str]:
-        """The folders of the workspace that hold ``paths``: moved, they might not be searched."""
+        """Return the workspace's folders that contain ``paths``; if moved, they might escape."""
         around: set[str] = set()
         for path in paths:
             folder = os.path.dirname(path)  # noqa: PTH120
@@ -130,7 +130,7 @@ class Survey:
         inside = path != self._workspace and Path(path).name.lower() in names.skipped
         for entry in sorted(_entries(path), key=lambda entry: entry.name):
             if entry.is_symlink():
-                continue  # what it leads to is judged where it lies
+                continue  # its target is checked at its own path
             name, below = entry.name.lower(), entry.path.lower()
             if self._is_hidden(entry, name, below, names):
                 folder.hidden.append(entry.path)

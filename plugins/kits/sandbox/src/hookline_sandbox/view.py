@@ -1,4 +1,4 @@
-"""What one sandboxed program sees: its places, in terms that every method understands."""
+"""The places that one sandboxed program sees, for every method."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .survey import Findings
 class View:
     """The places of one program. All paths are absolute and real.
 
-    workspace: can be written, but for what ``findings`` names.
-    private: a folder with ``tmp`` and ``home``, which stand in for those of the machine.
-    home: Hookline's own; out of reach, but for a workspace within it.
-    read_only, writable: folders beside the system and the workspace.
+    workspace: writable, except for the paths in ``findings``.
+    private: a folder with ``tmp`` and ``home``, which replace those of the machine.
+    home: Hookline's own; hidden, except for a workspace inside it.
+    read_only, writable: folders besides the system and the workspace.
     proxy: the Unix socket of a :class:`~hookline_sandbox.proxy.Proxy`; None = no network.
     """
 
@@ -29,10 +29,10 @@ class View:
     proxy: Path | None = None
 
     def visible(self) -> list[Path]:
-        """The folders of the machine that are shown beside the system."""
+        """Return the folders of the machine that are visible besides the system."""
         return [*self.read_only, *self.writable, self.workspace]
 
 
 def within(path: Path | str, folders: Iterable[Path]) -> bool:
-    """True if ``path`` is one of the ``folders`` or below one."""
+    """Whether ``path`` is one of the ``folders`` or inside one."""
     return any(Path(path).is_relative_to(folder) for folder in folders)

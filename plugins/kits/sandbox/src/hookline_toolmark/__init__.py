@@ -1,9 +1,9 @@
-"""The mark of processes that tools start: :func:`mark_command` sets it, :func:`is_marked` reads it.
+"""Marks processes that tools start: :func:`mark_command` sets the mark, :func:`is_marked` reads it.
 
-It is two things. A variable of the environment (:data:`MARK`) names the command; a child can unset
-it. So the hard limit on POSIX message queues, which next to nothing uses, is lowered to
-:data:`LIMIT` as well: children inherit it, and only ``CAP_SYS_RESOURCE`` raises it again
-(getrlimit(2), capabilities(7)). Where a system has no such limit (macOS), the mark is all there is.
+The mark has two parts. A variable of the environment (:data:`MARK`) names the command, but a child
+can unset it. So the hard limit on POSIX message queues, which almost nothing uses, is lowered to
+:data:`LIMIT` as well: children inherit it, and only ``CAP_SYS_RESOURCE`` can raise it again
+(getrlimit(2), capabilities(7)). Systems without this limit (macOS) have only the variable.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 MARK = "SHELL_COMMAND_ID"
-"""A variable in the environment of every command of a tool; its value names the command."""
+"""A variable in the environment of every command of a tool; the value names the command."""
 LIMIT = 819_191
 """Bytes. Linux gives every process 819,200 (``MQ_BYTES_MAX``, include/uapi/linux/mqueue.h); a hard
-limit of this or less was lowered by a tool, or by a process below one that tried to hide it."""
+limit of this or less was lowered by a tool, or by a descendant that tried to hide the mark."""
 _BY_BASH = 'ulimit -q "$0" && exec "$@"'
 _BY_PYTHON = (
     "import os,resource,sys; n=int(sys.argv[1]);"
@@ -36,21 +36,21 @@ _BY_PYTHON = (
 
 
 def is_marked(environment: Mapping[str, str] | None = None) -> bool:
-    """True if a tool started this process, or one of its ancestors.
+    """Whether a tool started this process or one of its ancestors.
 
-    ``environment`` stands in for this process's own.
+    ``environment`` is used instead of this process's own.
     """
     names = os.environ if environment is None else environment
     return MARK in names or has_lowered_limit()
 
 
 def has_lowered_limit() -> bool:
-    """True if the limit of this process is at most :data:`LIMIT`."""
+    """Whether the limit of this process is at most :data:`LIMIT`."""
     return 0 <= hard_limit() <= LIMIT
 
 
 def lower_limit() -> None:
-    """Put the limit on this process, and so on all that it will start; nothing off Linux."""
+    """Lower the limit of this process and its future children; does nothing outside Linux."""
     if sys.platform == "linux" and not has_lowered_limit():
         import resource
 
@@ -58,7 +58,7 @@ def lower_limit() -> None:
 
 
 def hard_limit() -> int:
-    """This process's hard limit in bytes; -1 where there is none."""
+    """Return this process's hard limit in bytes; -1 if there is none."""
     try:
         import resource
 
@@ -69,10 +69,10 @@ def hard_limit() -> int:
 
 
 def mark_command(argv: Sequence[str]) -> list[str]:
-    """The command line that lowers the limit and becomes ``argv``; ``argv`` itself off Linux.
+    """Return the command line that lowers the limit and becomes ``argv``; ``argv`` outside Linux.
 
-    A limit that is lower already stays as it is. The mark is for the caller to put into the
-    environment. The program's own process is the one that is started: nothing waits in between.
+    A limit that is already lower stays. The caller puts the mark into the environment. The
+    process that is started becomes the program; no process waits in between.
     """
     if sys.platform != "linux" or has_lowered_limit():
         return list(argv)

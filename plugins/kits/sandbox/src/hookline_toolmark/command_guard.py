@@ -1,14 +1,13 @@
-"""A guard of the command line: what a tool started may not administer Hookline.
+"""A guard of the command line: processes that a tool started may not administer Hookline.
 
 Before a process runs turns:
 
-- The values of secrets leave the environment, and the kernel's copy of it that ``ps eww`` and
-  ``/proc/PID/environ`` show is overwritten. They remain in this process's memory, where config
-  has them.
+- Secrets are removed from the environment, and overwritten in the kernel's copy of it, which
+  ``ps eww`` and ``/proc/PID/environ`` show. They remain in this process's memory, in config.
 - On Linux the process is no longer dumpable (prctl(2), ``PR_SET_DUMPABLE``): no other process of
   the account may trace it or read its memory, environment and open files, and it leaves no core
-  dump. Its children lose the capabilities to do so all the same (``CAP_SYS_PTRACE``) and to raise
-  limits (``CAP_SYS_RESOURCE``), which matters only where it runs as root.
+  dump. Its children lose the capabilities to trace it nevertheless (``CAP_SYS_PTRACE``) and to
+  raise limits (``CAP_SYS_RESOURCE``), which matters only if it runs as root.
 - It marks itself (see :mod:`hookline_toolmark`), so that every process that it starts is marked.
 
 On macOS and Windows only the environment's own variables are removed: another process of the same
@@ -46,7 +45,7 @@ _KEPT = re.compile(
     r"|.*_proxy)\Z",
     re.IGNORECASE,
 )
-"""What programs need in order to run, whatever config says of it; a proxy's password among it."""
+"""Variables that programs need to run. They are kept even if config refers to them."""
 
 
 class ToolProcessGuard:
@@ -55,14 +54,14 @@ class ToolProcessGuard:
     _is_hidden = False
 
     def refusal(self, arguments: Sequence[str]) -> str | None:
-        """Why ``hookline ARGUMENTS`` may not run in this process."""
+        """Return why ``hookline ARGUMENTS`` may not run in this process; None if it may."""
         return refusal(arguments) or None
 
     def before_runtime(self, config: Path, secrets: Container[str]) -> Mapping[str, str]:
         """Hide this process from its children and mark them; remove secrets from the environment.
 
-        Removed are the variables that ``config`` refers to, those whose value is among ``secrets``,
-        and those that look like a secret. Raises ``CommandError`` if a tool started this process.
+        This removes variables that ``config`` refers to, whose value is among ``secrets``, or that
+        look like a secret. Raises ``CommandError`` if a tool started this process.
         """
         if not ToolProcessGuard._is_hidden:
             if reason := refusal(["run"]):  # a command that a tool may run, but not with a runtime
@@ -97,7 +96,7 @@ def _looks_secret(name: str, value: str) -> bool:
 
 
 def _overwrite(variables: Mapping[bytes, bytes]) -> None:
-    """Overwrite the values in the memory from which the kernel shows the environment."""
+    """Overwrite the values in the memory that the kernel shows as the environment."""
     import ctypes
 
     fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

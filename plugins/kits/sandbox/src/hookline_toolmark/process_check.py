@@ -1,24 +1,24 @@
-"""Whether this process may administer Hookline: not if one of Hookline's tools started it.
+"""Checks that no tool of Hookline started this process, which may then administer Hookline.
 
-Three signs are looked for, the cheapest first:
+It looks for three signs, the cheapest first:
 
-1. *The mark*, in this process's environment or on its limits. A process that runs turns marks
-   itself before it starts anything (:mod:`.command_guard`), so whatever it starts keeps the limit:
-   through ``env -i``, ``setsid``, a double fork, ``nohup``, the death of the runtime. Its children
-   also lose the capability that raises limits.
-2. *An ancestor* that is marked or runs turns. This finds what removed its mark, where that is
-   possible (not Linux, or an account that may raise limits), while its parents live.
-3. *A stray process*, where no mark holds (macOS and others): it has no living ancestors except
-   those that adopt orphans, no terminal, and a process of the same account that runs turns is older
-   than its whole family. A command that let its parents die looks like this. Other processes
-   without a terminal differ in one point: a step of CI, a script or a test has an older ancestor;
-   cron and sshd are old and alive. On Linux no process can remove the mark, and what looks like
-   a stray is a person's ``nohup``.
+1. *The mark*, in this process's environment or limits. A process that runs turns marks itself
+   before it starts anything (:mod:`.command_guard`), so its descendants keep the limit: through
+   ``env -i``, ``setsid``, a double fork, ``nohup``, or the death of the runtime. Its children also
+   lose the capability to raise limits.
+2. *An ancestor* that is marked or runs turns. This finds a process that removed its mark, if that
+   is possible (not on Linux, or the account may raise limits), while its parents live.
+3. *A stray process*, on systems where the mark can be removed (macOS and others): it has no
+   terminal, no living ancestors except those that adopt orphans, and its whole family is younger
+   than a process of the same account that runs turns. A command whose parents have died looks like
+   this. Other processes without a terminal have an older ancestor: a CI step, a script or a test
+   one of its own, and cron and sshd are old and alive. On Linux no process can remove the mark, and
+   a stray process is a person's ``nohup``.
 
-Not found are processes that another daemon starts for a tool in its own control group
-(``systemd-run``, ``at``), what is typed for it into an open terminal (``tmux send-keys``), and
-a copy of this code without the check: these are left to the command rules, the sandbox and the path
-guard. Root can change all of this.
+It does not find processes that another daemon starts for a tool in its own control group
+(``systemd-run``, ``at``), commands typed into an open terminal (``tmux send-keys``), and a copy of
+this code without the check; the command rules, the sandbox and the path guard cover these. Root can
+change all of this.
 """
 
 from __future__ import annotations
@@ -33,27 +33,25 @@ from .process_tree import Find, Process, ancestors, from_proc, from_ps
 
 HARMLESS = (("config", "path"), ("config", "schema"), ("skills", "validate"))
 """Commands that a tool may run: they change nothing, start no plugin and show nothing private.
-What is not listed is refused, whoever provides it."""
+All others are refused, those of plugins too."""
 _WORD = re.compile(r"[a-z][a-z0-9-]*")
 _HELP = ("--help", "-h")
 _REAPERS = frozenset(
     {"systemd", "init", "launchd", "tini", "dumb-init", "docker-init", "catatonit"}
 )
-"""Programs that orphans are handed to; they are nobody's real parent."""
+"""Programs that adopt orphans; they are not the real parents."""
 
 
 def refusal(arguments: Sequence[str]) -> str:
-    """Why ``hookline ARGUMENTS`` may not run in this process; empty if it may."""
+    """Return why ``hookline ARGUMENTS`` may not run in this process; empty if it may."""
     if _is_harmless(arguments):
         return ""
     sign = _sign()
-    return sign and (
-        f"this can be done only by a person, and {sign}. Run `hookline` in your own terminal."
-    )
+    return sign and (f"only a person can do this, and {sign}. Run `hookline` in your own terminal.")
 
 
 def _sign() -> str:
-    """What shows that a tool started this process, as the end of a sentence; empty if nothing."""
+    """Return the sign that a tool started this process, as a clause; empty if there is none."""
     if MARK in os.environ:
         return f"a tool started this process ({MARK} is set)"
     if has_lowered_limit():
@@ -70,7 +68,7 @@ def _sign() -> str:
 
 
 def _is_harmless(arguments: Sequence[str]) -> bool:
-    """Help and versions too; only without other options, which could take ``--help`` as a value."""
+    """Whether a tool may run this. An option could take ``--help`` as its value."""
     *words, last = [*arguments] or ["--help"]
     if last in (*_HELP, "--version", "-V") and all(map(_WORD.fullmatch, words)):
         return last in _HELP or not words
@@ -78,9 +76,9 @@ def _is_harmless(arguments: Sequence[str]) -> bool:
 
 
 def sign_among(me: Process | None, find: Find, everyone: Iterable[Process]) -> str:
-    """What shows, among the living processes, that a tool started ``me``; empty if nothing does."""
+    """Return the sign among living processes that a tool started ``me``; empty if there is none."""
     if me is None:
-        return "it cannot be told who started this process, because /proc or ps does not show it"
+        return "its origin is unknown, because /proc or ps does not show this process"
     if me.is_tool:
         return "a tool started this process"
     above = ancestors(me, find)
@@ -90,7 +88,7 @@ def sign_among(me: Process | None, find: Find, everyone: Iterable[Process]) -> s
     if stray := _strayed_from(me, above, find, everyone):
         return (
             f"this process has neither a terminal nor a parent, and process {stray.pid} "
-            f"({stray.name}), which runs tools, was there before it"
+            f"({stray.name}), which runs tools, is older"
         )
     return ""
 
@@ -98,9 +96,9 @@ def sign_among(me: Process | None, find: Find, everyone: Iterable[Process]) -> s
 def _strayed_from(
     me: Process, above: Sequence[Process], find: Find, everyone: Iterable[Process]
 ) -> Process | None:
-    """The process that runs turns of which ``me`` may be an orphan."""
+    """Return the process that runs turns whose orphan ``me`` may be."""
     if me.has_terminal or not above or above[-1].pid != 1:
-        return None  # a parent outside of the PID namespace leaves no process 1 at the end
+        return None  # without process 1 at the end, a parent is outside the PID namespace
     family = [me, *(one for one in above if one.pid != 1 and one.name not in _REAPERS)]
     if (leader := find(me.session)) is not None:
         family.append(leader)

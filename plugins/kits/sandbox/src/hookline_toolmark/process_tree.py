@@ -1,4 +1,4 @@
-"""Processes and where they come from: Linux's ``/proc``, and the program ``ps`` elsewhere."""
+"""Reads processes and their ancestors from Linux's ``/proc``, or elsewhere from ``ps``."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _SECONDS = 5
 _RUNTIME = re.compile(
     r"(?:(?:^|/)|-m )hookline(?: --home[= ]\S+)*(?: (?:run|chat|gateway|web|worker|acp|mcp)\b|$)"
 )
-"""Command lines that run turns, as ``ps`` shows them."""
+"""Matches command lines that run turns, as ``ps`` shows them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
     """A living process.
 
-    ``started`` grows with time, in a unit of the system's. ``place`` is its control group and
-    ``session`` the id of its session's first process, where the system tells. ``is_tool`` says
-    that a tool started it, or that it runs Hookline's turns itself.
+    ``started`` is its start time, in a unit of the system. ``place`` is its control group and
+    ``session`` the id of its session's first process, if the system shows them. ``is_tool``: a tool
+    started it, or it runs Hookline's turns itself.
     """
 
     pid: int
@@ -45,7 +45,7 @@ Find = Callable[[int], Process | None]
 
 
 def from_proc(pid: int) -> Process | None:
-    """The process as ``/proc`` shows it; None if it is gone or hidden."""
+    """Return the process as ``/proc`` shows it; None if it is gone or hidden."""
     folder = PROC / str(pid)
     stat = _read(folder / "stat").decode("utf-8", "replace")
     name, _, after = stat.partition("(")[2].rpartition(")")
@@ -67,7 +67,7 @@ def from_proc(pid: int) -> Process | None:
 
 
 def _read(file: Path) -> bytes:
-    """What is in it; nothing where the kernel does not tell, or not us."""
+    """Return the content; empty if the file cannot be read."""
     try:
         return file.read_bytes()
     except OSError:
@@ -80,13 +80,13 @@ def _is_lowered(folder: Path) -> bool:
 
 
 def _is_marked(folder: Path) -> bool:
-    # A runtime's own environment cannot be read; it is known by its limit.
+    # A runtime's own environment cannot be read; its limit marks it.
     entries = _read(folder / "environ").split(b"\0")
     return any(one.startswith(f"{MARK}=".encode()) for one in entries)
 
 
 def from_ps() -> dict[int, Process]:
-    """Every living process as ``ps`` shows it, by id; empty if there is no ``ps``."""
+    """Return every living process as ``ps`` shows it, by id; empty if there is no ``ps``."""
     try:
         done = subprocess.run(
             ["/bin/ps", "-axww", "-o", _COLUMNS],
@@ -119,7 +119,7 @@ def _from_row(row: list[str]) -> Process:
 
 
 def _seconds(age: str) -> float:
-    """Seconds of ``[[days-]hours:]minutes:seconds``."""
+    """Return ``[[days-]hours:]minutes:seconds`` as seconds."""
     days, _, clock = age.rpartition("-")
     total = 0
     for part in clock.split(":"):
@@ -128,7 +128,7 @@ def _seconds(age: str) -> float:
 
 
 def ancestors(process: Process, find: Find) -> list[Process]:
-    """The parent, its parent and so on, as far as they can be seen."""
+    """Return the parent, its parent and so on, as far as they are visible."""
     found: list[Process] = []
     seen = {process.pid}
     while (parent := find(process.parent)) is not None and parent.pid not in seen:

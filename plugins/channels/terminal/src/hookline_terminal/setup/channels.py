@@ -1,7 +1,7 @@
 """Adds channels: asks for the settings of each, and checks them.
 
-Offered is every installed plugin that registers channels, unless it says ``for_people = False``.
-Asked for are the settings of its config model that are secret, have no default, or have ``ask`` in
+Every installed plugin that registers channels is offered, unless it has ``for_people = False``. Of
+its config model, settings are asked for that are secret, have no default, or have ``ask`` in
 ``json_schema_extra``. There may also be ``guide``, a text shown before the question, and for a
 secret ``env``, the variable that holds it, ``generate``, to offer a random one, and ``link``, where
 to get it.
@@ -31,9 +31,9 @@ from .hookline_process import run_hookline, trial_home
 
 _GROUP = "hookline.plugins"
 _SECRET_BYTES = 32
-"""Of a generated secret."""
+"""Bytes of a generated secret."""
 MAX_OPTION_CHARS = 74
-"""Of a line that describes a channel."""
+"""Characters of a line that describes a channel."""
 CHECK_TIMEOUT = 60
 """Seconds for a channel's own checks."""
 

@@ -15,7 +15,7 @@ from .current_setup import CurrentSetup
 from .provider_offers import ProviderOffer, default_model, models_of, nothing_listens
 
 MAX_LISTED_MODELS = 20
-"""Of a longer list, only models that contain a typed text are shown."""
+"""From a longer list, only models whose names contain the typed text are shown."""
 _API_PATH = re.compile(r"/(chat/completions|completions|responses|models)/*$")
 
 
@@ -82,7 +82,7 @@ def ask_address(choice: ModelChoice, current: CurrentSetup) -> ModelChoice:
     """Ask for the server's address; a missing scheme or ``/v1`` is added."""
     before = choice.offer.address
     address = completed(dialogue.line("Its address", before, _address_error))
-    # Another server must not get the key of the one before, unless the person keeps it.
+    # Another server must not get the previous one's key, unless the person keeps it.
     key = choice.key(current) if address == before else ""
     if not models_of(choice.offer.name, address, key) and not urlsplit(address).path.strip("/"):
         with_path = f"{address.rstrip('/')}/v1"

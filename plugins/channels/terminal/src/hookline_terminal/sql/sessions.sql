@@ -1,4 +1,4 @@
--- What core keeps of the terminal's conversations, read from its tables.
+-- The terminal's conversations, read from core's tables.
 
 -- name: conversations
 SELECT s.id, s.title, s.turns, s.updated, s.workspace,

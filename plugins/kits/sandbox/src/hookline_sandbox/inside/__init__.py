@@ -1,1 +1,1 @@
-"""What runs between the sandbox's making and the program: the standard library alone."""
+"""Runs inside the sandbox before the program. Uses only the standard library."""

@@ -1,6 +1,6 @@
-"""Filters of system calls as programs of classic BPF (seccomp(2)): what is named is refused.
+"""Makes system call filters as classic BPF programs (seccomp(2)): listed calls are refused.
 
-They read ``struct seccomp_data``: the number at 0, the architecture at 4, arguments from 16.
+They read ``struct seccomp_data``: number at 0, architecture at 4, arguments from 16.
 """
 
 import platform
@@ -18,21 +18,21 @@ _MACHINES = {
 }
 # The same number everywhere: io_uring_setup, pidfd_getfd, and the newer calls about mounts.
 _COMMON = (425, 438, 428, 429, 430, 431, 432, 442)
-_FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink: the ones that a network namespace holds
+_FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink: those that a network namespace isolates
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX (ioctl_tty(2))
 
 _Lines = list[tuple[int, int, int, int]]
 
 
 def no_sockets() -> bytes:
-    """Refuse every socket, and looking into other processes. Raises OSError on other machines."""
+    """Return a filter against sockets and tracing. Raises OSError for an unknown machine type."""
     architecture, socket, ioctl, tracing, others = _machine()
     lines = _refused((socket, *tracing, *others, *_COMMON)) + _terminal(ioctl)
     return _packed(architecture, lines)
 
 
 def held_sockets() -> bytes:
-    """Refuse sockets that no network namespace holds (vsock and others). Raises OSError."""
+    """Return a filter against sockets that network namespaces do not isolate. Raises OSError."""
     architecture, socket, ioctl, _, others = _machine()
     families: _Lines = [(_EQUAL, 0, len(_FAMILIES) + 3, socket), (_LOAD, 0, 0, 16)]
     families += [

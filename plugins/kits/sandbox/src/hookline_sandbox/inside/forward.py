@@ -1,4 +1,4 @@
-"""A port of the sandbox's loopback that leads to the proxy's Unix socket outside."""
+"""Forwards a loopback port of the sandbox to the proxy's Unix socket outside."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ _BACKLOG = 128
 
 
 def start(path: str, port: int) -> None:
-    """Listen on ``port`` and pass every connection on, in a child that ends with this process."""
+    """Forward connections to ``port``, in a child process that ends with this one."""
     server = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
     program = os.pidfd_open(os.getpid())
     if os.fork():
@@ -18,7 +18,7 @@ def start(path: str, port: int) -> None:
         os.close(program)
         return
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as name:  # noqa: PTH123
-        name.write("bwrap-net")  # one of the sandbox's own, not of the program's
+        name.write("bwrap-net")  # belongs to the sandbox, not to the program
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
@@ -29,7 +29,7 @@ def start(path: str, port: int) -> None:
 
 
 class _Pump:
-    """Moves bytes between pairs of sockets. What cannot be written at once is waited for."""
+    """Copies bytes between pairs of sockets; waits until everything is written."""
 
     def __init__(self, path: str, server: socket.socket, program: int) -> None:
         self._path, self._server, self._program = path, server, program
@@ -40,7 +40,7 @@ class _Pump:
             self._poll.register(number, select.POLLIN)
 
     def run(self) -> None:
-        """Until the program ends."""
+        """Run until the program ends."""
         while True:
             for number, _ in self._poll.poll():
                 if number == self._program:

@@ -1,7 +1,7 @@
-"""Landlock and seccomp for this process and all that it starts (landlock(7), seccomp(2)).
+"""Applies Landlock and seccomp to this process and its children (landlock(7), seccomp(2)).
 
-Three system calls and a filter of a few lines, by ctypes: of the libraries on PyPI, ``landlock`` is
-a development release and ``py-landlock`` a first one.
+It needs three system calls and a short filter, and uses ctypes for them: of the libraries on PyPI,
+``landlock`` is a development release and ``py-landlock`` a first one.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import struct
 from . import filters
 
 CREATE, ADD, RESTRICT = 444, 445, 446
-"""The system calls' numbers, the same on every machine (include/uapi/asm-generic/unistd.h)."""
+"""Numbers of the system calls, the same on every machine (include/uapi/asm-generic/unistd.h)."""
 # include/uapi/linux/landlock.h
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
@@ -26,26 +26,26 @@ _PATH_BENEATH = 1
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
 LEAST_ABI = 4
-"""From here on TCP and truncation are refused; what else is missing, the filter refuses."""
+"""The first version that can refuse TCP and truncation. The filter refuses the rest."""
 _CAPABILITIES = 0x2008_0522  # version 3 (capset(2))
 _DROP_FROM_BOUNDS, _MOST_CAPABILITIES = 24, 64
 
 
 def abi() -> int:
-    """The version of Landlock's interface here; 0 where there is none."""
+    """Return the version of Landlock's interface; 0 if there is none."""
     found: int = _libc().syscall(CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     return max(found, 0)
 
 
 def probe() -> None:
-    """End with a sentence unless what is needed is here. Restricts this process."""
+    """Exit with an error if Landlock cannot be used here. Restricts this process."""
     if abi() < LEAST_ABI:
-        raise SystemExit(f"its version is {abi()}, and {LEAST_ABI} is the least (Linux 6.7)")
+        raise SystemExit(f"its version is {abi()}; at least {LEAST_ABI} is needed (Linux 6.7)")
     restrict({"write": [], "read": ["/"], "list": []})
 
 
 def restrict(settings: dict[str, list[str]]) -> None:
-    """Leave this process nothing but ``write``, ``read`` and ``list``; no sockets, no ptrace.
+    """Restrict this process to ``write``, ``read`` and ``list``; no sockets, no ptrace.
 
     Raises:
         OSError: it cannot be done here.
@@ -74,7 +74,7 @@ def _allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # gone since; what is not there needs no right
+        return  # deleted meanwhile
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _ON_FILES
@@ -86,9 +86,9 @@ def _allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 
 def _powerless(libc: ctypes.CDLL) -> None:
-    """Drop every capability for good: root could otherwise restart the machine."""
+    """Drop every capability permanently; root could otherwise reboot the machine."""
     for number in range(_MOST_CAPABILITIES):
-        libc.prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)  # fails where there is no such one
+        libc.prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)  # fails for numbers that do not exist
     header = struct.pack("=Ii", _CAPABILITIES, 0)
     _checked(libc.capset(header, bytes(24)), "capset")
 

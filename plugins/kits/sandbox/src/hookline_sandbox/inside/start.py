@@ -1,8 +1,8 @@
-"""Becomes a program under limits, behind Landlock, or with a way to the proxy.
+"""Sets limits, applies Landlock or opens the way to the proxy, and becomes a program.
 
-Run as ``python -I -S -c "…; start.main()" SETTINGS PROGRAM…``, SETTINGS being JSON: ``limits`` by
-the names of ``resource``; ``landlock`` for :mod:`landlock`, or null; ``proxy``, the path of a Unix
-socket to which a port of loopback leads, or null.
+Run as ``python -I -S -c "…; start.main()" SETTINGS PROGRAM…``. SETTINGS is JSON with ``limits`` by
+the names in ``resource``; ``landlock``, the settings for :mod:`landlock`, or null; ``proxy``, the
+path of the Unix socket to forward a loopback port to, or null; and that ``port``.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 
 def main() -> None:
-    """Take the settings from the command line and become the program."""
+    """Apply the settings of the command line and become the program."""
     settings, program = json.loads(sys.argv[1]), sys.argv[2:]
     try:
         for name, value in settings["limits"].items():
@@ -27,7 +27,7 @@ def main() -> None:
             landlock.restrict(settings["landlock"])
         os.execv(program[0], program)  # noqa: S606
     except OSError as error:
-        print(f"the sandbox could not be made: {error}", file=sys.stderr)  # noqa: T201
+        print(f"the sandbox failed: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(126)
 
 
@@ -38,7 +38,7 @@ def _limit(kind: int, value: int) -> None:
 
 
 def _whole(name: str, value: int, settings: dict[str, object]) -> int:
-    """Without a namespace of its own, the account's other processes count too."""
+    """Return the limit; with Landlock it includes the account's other processes."""
     if name != "RLIMIT_NPROC" or not settings["landlock"]:
         return value
     return value + sum(map(_threads, filter(str.isdigit, os.listdir("/proc"))))  # noqa: PTH208
