@@ -1,4 +1,4 @@
-"""A Discord on loopback that behaves like the real one, also where that hurts.
+"""A fake Discord on loopback, with the limits and faults of the real one.
 
 REST and gateway over real sockets, for the real client library. It refuses what Discord refuses
 (:mod:`.discord_world`, :mod:`.discord_rest`), keeps sessions (:mod:`.discord_socket`), and is
@@ -42,7 +42,7 @@ PATIENCE = float(os.environ.get("DISCORD_TEST_PATIENCE", "60"))
 
 @dataclass(slots=True)
 class Fault:
-    """How some requests are mistreated.
+    """A fault that some requests meet.
 
     ``500`` and ``502`` answer so without doing anything, ``502-done`` after doing it; ``429``
     answers with a wait; ``silent`` never answers and does nothing; ``drop`` does what was asked and
@@ -58,7 +58,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request and what became of it; ``status`` 0 is no answer."""
+    """A request and its outcome; ``status`` 0 means no response."""
 
     method: str
     path: str
@@ -146,7 +146,7 @@ class DiscordApi:
     # What a test asks
 
     def wait(self, until: Callable[[], Any], patience: float = PATIENCE) -> Any:
-        """Wait until something is so; what it was."""
+        """Wait until the condition holds; return its value."""
         with self.changed:
             met = self.changed.wait_for(until, patience)
             last = [(c.method, c.path[-40:], c.status) for c in self.calls[-12:]]
@@ -158,7 +158,7 @@ class DiscordApi:
         return self.world.rooms.get(chat) or self.world.dm_of(chat)
 
     def messages(self, chat: int | None = None) -> list[ShownMessage]:
-        """The messages of the bot that stand now, oldest first."""
+        """The bot's current messages, oldest first."""
         with self.changed:
             rooms = list(self.world.rooms.values()) if chat is None else [self.place(chat)]
             found = [one for room in rooms for one in room.messages.values()]
@@ -170,7 +170,7 @@ class DiscordApi:
         return [one.text for one in self.messages(chat)]
 
     def find(self, part: str, chat: int | None = None) -> ShownMessage:
-        """The bot's first message that holds a text, as soon as it is there."""
+        """Wait for the bot's first message that contains a text."""
 
         def found() -> ShownMessage | None:
             return next((one for one in self.messages(chat) if part in one.text), None)
@@ -179,7 +179,7 @@ class DiscordApi:
         return shown
 
     def count(self, route: str, status: int | None = None) -> int:
-        """Requests so far, such as ``POST messages``."""
+        """The number of requests so far, such as ``POST messages``."""
         return Counter(
             (call.route, call.status if status is not None else None) for call in self.calls
         )[route, status]
@@ -202,7 +202,7 @@ class DiscordApi:
             return room.id
 
     def write(self, chat: int, text: str, user: int | None = None, **more: Any) -> ShownMessage:
-        """A message of a person that no event tells of: of ``chat`` itself, if that is a person."""
+        """A message without an event, of a person; of ``chat`` itself if that is a person."""
         with self.changed:
             room = self.place(chat)
             return self.world.add(room, user if user is not None else chat, text, **more)
@@ -213,7 +213,7 @@ class DiscordApi:
         self.gateway.tell("MESSAGE_CREATE", self.world.json(shown), room, times)
 
     def say(self, chat: int, text: str, user: int | None = None, **more: Any) -> ShownMessage:
-        """Write; the message."""
+        """A person writes; return the message."""
         with self.changed:
             times = more.pop("times", 1)
             shown = self.write(chat, text, user, **more)
@@ -243,14 +243,14 @@ class DiscordApi:
             self.gateway.tell("MESSAGE_UPDATE", self.world.json(shown), room)
 
     def delete(self, shown: ShownMessage) -> None:
-        """A person takes a message away."""
+        """A person deletes a message."""
         with self.changed:
             shown.is_deleted = True
             room = self.place(shown.chat)
             self.gateway.tell("MESSAGE_DELETE", deletion(room, shown), room)
 
     def delete_together(self, *shown: ShownMessage) -> None:
-        """A moderator takes messages away."""
+        """A moderator deletes several messages."""
         with self.changed:
             for one in shown:
                 one.is_deleted = True
@@ -281,7 +281,7 @@ class DiscordApi:
             self.gateway.tell(event, data, room)
 
     def press(self, shown: ShownMessage, label: str, user: int) -> str:
-        """Press a button; the id of the press."""
+        """Press a button; return the id of the press."""
         every = [one for row in shown.buttons_json for one in row["components"]]
         (id_,) = (one["custom_id"] for one in every if one["label"] == label)
         message = self.world.json(shown)
@@ -289,7 +289,7 @@ class DiscordApi:
         return self._interact(self.place(shown.chat), user, 3, data, message=message)
 
     def command(self, chat: int, name: str, user: int, **options: str) -> str:
-        """Choose a command of the menu; the id of the interaction."""
+        """Choose a command of the menu; return the id of the interaction."""
         return self._command(self.place(chat), user, name, options)
 
     def command_elsewhere(self, name: str, user: int) -> Room:
@@ -333,12 +333,12 @@ class DiscordApi:
     # Misbehaviour
 
     def misbehave(self, kind: str, route: str = "", times: int | None = 1, **more: Any) -> None:
-        """Mistreat the next requests to a route such as ``POST messages``."""
+        """Make the next requests to a route fail, such as ``POST messages``."""
         with self.changed:
             self.faults.append(Fault(kind, route, times, **more))
 
     def behave(self) -> None:
-        """No faults any more."""
+        """Stop all faults."""
         with self.changed:
             self.faults.clear()
             self.gateway.is_deaf = self.gateway.refuse_sessions = False

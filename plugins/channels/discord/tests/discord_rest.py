@@ -360,7 +360,7 @@ class Rest:
 
 
 def deletion(room: Room, shown: ShownMessage) -> Json:
-    """What is told of a message that is gone."""
+    """The event data of a deleted message."""
     made = {"id": str(shown.id), "channel_id": str(room.id)}
     return made | ({"guild_id": str(room.guild)} if room.guild is not None else {})
 

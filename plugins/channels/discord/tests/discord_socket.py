@@ -126,7 +126,7 @@ class Gateway:
             self._send(link, item)
 
     def cut(self) -> None:
-        """Every socket breaks without a word."""
+        """Break every socket without a close frame."""
         sockets = [link.socket for link in self.online if link.socket is not None]
 
         def work() -> None:

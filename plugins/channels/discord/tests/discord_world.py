@@ -39,7 +39,7 @@ def new_token() -> str:
 
 
 class ApiError(Exception):
-    """An answer that is an error."""
+    """An error response."""
 
     def __init__(self, status: int, code: int, message: str, **more: Any) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class ApiError(Exception):
 
 
 def invalid(where: str, code: str, message: str) -> ApiError:
-    """Discord's answer to a form that it does not take."""
+    """Discord's response to an invalid form."""
     errors: Any = {"_errors": [{"code": code, "message": message}]}
     for part in reversed(where.split(".")):
         errors = {part: errors}
@@ -238,7 +238,7 @@ class World:
         return room
 
     def message_in(self, room: Room, id_: str) -> ShownMessage:
-        """A message that stands. Raises :class:`ApiError`."""
+        """An existing message. Raises :class:`ApiError`."""
         shown = room.messages.get(int(id_) if id_.isdigit() else -1)
         if shown is None or shown.is_deleted:
             raise ApiError(404, 10008, "Unknown Message")
@@ -255,7 +255,7 @@ class World:
         return shown
 
     def json(self, shown: ShownMessage, *, content: bool = True) -> dict[str, Any]:
-        """A message as Discord tells it; without its ``content`` where the intent is missing."""
+        """A message as Discord sends it; without its ``content`` where the intent is missing."""
         room = self.rooms[shown.chat]
         mentioned = [int(one) for one in re.findall(r"<@!?(\d+)>", shown.text)]
         answered = room.messages.get(shown.reply_to or -1)

@@ -13,7 +13,7 @@ from .discord_world import ShownMessage
 
 
 class Discords:
-    """The fake Discord, as the contract needs it."""
+    """The fake Discord, for the channel contract."""
 
     def __init__(self) -> None:
         self._api = DiscordApi()

@@ -14,7 +14,7 @@ EVERYBODY = {"admins": [f"discord:{BOSS}"], "allow": ["discord:*"]}
 
 
 def whoami(api: DiscordApi, chat: int) -> None:
-    """Wait until all that was said in a chat before has had its answer."""
+    """Wait until all earlier messages of a chat have their replies."""
     before = len(api.texts(chat))
     api.say(chat, "/whoami")
     api.wait(lambda: any("discord:" in text for text in api.texts(chat)[before:]))

@@ -31,7 +31,7 @@ from .discord_world import BOT_ID, VOICE
 
 
 class Hears(Plugin[NoConfig]):
-    """Hears the same words in every voice message."""
+    """Transcribes every voice message to the same words."""
 
     @hookimpl
     async def on_voice(self, ctx: Context, audio: Audio) -> str:
@@ -57,11 +57,11 @@ class Talk:
         self.harness.model.steps.extend(answers)
 
     def do(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Something that waits for what core does meanwhile."""
+        """Run something that waits, while core works."""
         return self.harness.run(asyncio.to_thread(work, *args))
 
     def send(self, chat: int, *items: Attachment | Audio, text: str = "") -> Any:
-        """A reply with files, from core's outbox."""
+        """Send a reply with files through core's outbox."""
         session = Session("s", "discord", str(chat), None, 0.0)
         reply = Reply(session, text, items, id=f"r{len(self.api.calls)}")
         return self.harness.run(self.channel.send(reply))

@@ -23,7 +23,7 @@ class Storms:
         self._rooms: dict[int, int] = {}
 
     def greet(self, chats: int) -> None:
-        """Everybody has written once: Discord tells of no private chat that was never heard of."""
+        """Everybody writes once: Discord lists no private chats that the bot has not seen."""
         gateway = self.gateways.start()
         for user in range(10_001, 10_000 + chats, 2):
             self.api.say(user, "/whoami", user)

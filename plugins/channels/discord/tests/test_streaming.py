@@ -16,7 +16,7 @@ from .discord_api import PATIENCE, DiscordApi
 
 
 class Slow(ScriptedModel):
-    """Speaks word by word."""
+    """Streams its reply word by word."""
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         response = await super().send(wire, None)

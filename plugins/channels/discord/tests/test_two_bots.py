@@ -1,4 +1,4 @@
-"""Two bots in one gateway, and one bot in two."""
+"""Two bots in one gateway, and one bot in two gateways."""
 
 from __future__ import annotations
 

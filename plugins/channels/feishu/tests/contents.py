@@ -18,7 +18,7 @@ _ROW = re.compile(r"^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$", re.MULTILINE)
 
 
 class ApiError(Exception):
-    """An answer with a code that is not 0."""
+    """A response with a code other than 0."""
 
     def __init__(self, code: int, message: str, status: int = 400, **more: Any) -> None:
         super().__init__(message)

@@ -147,14 +147,14 @@ class Feishu(OpenApi):
         self.tell(message, "im.message.updated_v1")
 
     def recall(self, message: Message) -> None:
-        """The writer takes a message back."""
+        """The writer recalls a message."""
         message.is_deleted = True
         told = {"message_id": message.id, "chat_id": message.chat,
                 "recall_time": str(self.now_ms()), "recall_type": "message_owner"}  # fmt: skip
         self.event("im.message.recalled_v1", told)
 
     def react(self, message: Message, emoji: str, user: str, *, off: bool = False) -> None:
-        """A person reacts to a message, or takes it back."""
+        """A person adds a reaction to a message, or removes it."""
         kind = f"im.message.reaction.{'deleted' if off else 'created'}_v1"
         told = {"message_id": message.id, "reaction_type": {"emoji_type": emoji},
                 "operator_type": "user", "user_id": person(user),
@@ -187,7 +187,7 @@ class Feishu(OpenApi):
             return [words_of(one, self.cards) for one in self.shown(chat)]
 
     def find(self, text: str, chat: str) -> Message:
-        """The bot's message that holds the text, once it is there."""
+        """Wait for the bot's message that contains the text."""
 
         def found() -> Message | None:
             with self.lock:

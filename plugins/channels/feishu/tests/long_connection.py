@@ -62,7 +62,7 @@ class Push:
 
 
 class Line:
-    """One connection, driven by hand: it can fall silent or die without a word."""
+    """One connection, driven by hand: it can fall silent or break."""
 
     def __init__(self, owner: LongConnections, sock: socket.socket) -> None:
         self.owner, self.sock = owner, sock
@@ -79,7 +79,7 @@ class Line:
         self._flush()
 
     def close(self) -> None:
-        """Hang up without a word."""
+        """Close without a close frame."""
         self.is_open = False
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
@@ -235,7 +235,7 @@ class LongConnections:
             line.close()
 
     def half_open(self) -> None:
-        """Every connection dies without a word: nothing is read or written any more."""
+        """Every connection becomes half-open: nothing is read or written any more."""
         for line in list(self.lines):
             line.is_half_open = True
 

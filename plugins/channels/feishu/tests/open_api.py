@@ -20,7 +20,7 @@ from .service import Service
 
 @dataclass(slots=True)
 class Fault:
-    """How some requests are mistreated: those whose ``METHOD path`` matches ``where``.
+    """A fault of the requests whose ``METHOD path`` matches ``where``.
 
     ``429`` and ``400`` are rate limits, ``group`` is 230020; ``500``, ``502`` and ``html`` answer
     so; ``drop`` does what was asked and hangs up; ``refuse`` hangs up and does nothing; ``silent``
@@ -222,7 +222,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients are killed here."""
+        """Ignore clients that were killed."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -16,7 +16,7 @@ from .service import APP, SECRET
 
 
 class Feishus:
-    """The fake Feishu, as the contract needs it."""
+    """The fake Feishu, for the channel contract."""
 
     def __init__(self) -> None:
         self._feishu = Feishu()

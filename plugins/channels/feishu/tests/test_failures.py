@@ -21,7 +21,7 @@ WORDS = " ".join(f"word{n} *strong{n}*" for n in range(60))
 
 
 class Slow(ScriptedModel):
-    """Speaks word by word."""
+    """Streams its reply word by word."""
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         response = await super().send(wire, None)
@@ -33,7 +33,7 @@ class Slow(ScriptedModel):
 
 
 class Parrot(ScriptedModel):
-    """Says what it got."""
+    """Replies with the text that it got."""
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         response = await super().send(wire, on_delta)

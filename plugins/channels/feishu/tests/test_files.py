@@ -1,4 +1,4 @@
-"""Files both ways, through the real core and the real library."""
+"""Incoming and outgoing files, through the real core and the real library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .service import APP, SECRET
 
 
 class Voices(Base[NoConfig]):
-    """Hears the same words in every voice message and answers with a recording."""
+    """Transcribes every voice message to the same words, and speaks with a recording."""
 
     preserves_streaming = True
     recording = Path()

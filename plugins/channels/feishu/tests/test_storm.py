@@ -39,7 +39,7 @@ def answer(body: Mapping[str, Any]) -> Reply:
 
 
 class CrashPlan:
-    """People in ``chats`` chats, and a gateway that dies again and again."""
+    """People in ``chats`` chats, and a gateway that is killed repeatedly."""
 
     def __init__(self, gateways: Gateways, feishu: Feishu, chats: int, seed: int) -> None:
         self.gateways, self.feishu = gateways, feishu
@@ -49,7 +49,7 @@ class CrashPlan:
         self.count = 0
 
     def say(self, many: int) -> None:
-        """Some messages; events come twice, or not at all while nobody listens."""
+        """Send messages; events come twice, or not at all while the bot is offline."""
         for _ in range(many):
             chat = self.seed.choice(self.chats)
             self.said[chat].append(self.count)
@@ -63,7 +63,7 @@ class CrashPlan:
             time.sleep(self.seed.uniform(0, 0.01))
 
     def begin(self) -> None:
-        """Everybody has written once: Feishu tells of no private chat that was never heard of."""
+        """Everybody writes once: Feishu lists no private chats that the bot has not seen."""
         process = self.gateways.start()
         for chat in self.chats:
             self.said[chat].append(self.count)
@@ -73,7 +73,7 @@ class CrashPlan:
         assert end(process) == 0
 
     def round(self, point: str | None, messages: int) -> None:
-        """A gateway's life: until it dies at the point, or is killed."""
+        """Run one gateway until it dies at the point, or is killed."""
         env = {} if point is None else {"HOOKLINE_CRASH_AT": f"{point}:{self.seed.randint(1, 9)}"}
         self.say(messages // 3)
         process = self.gateways.spawn("gateway", **env)
@@ -129,7 +129,7 @@ class CrashPlan:
         path.write_text(json.dumps({"shown": shown, "calls": calls}, indent=0))
 
     def wrong(self, chat: str) -> str:
-        """What is not as it should be in a chat."""
+        """What is wrong in a chat."""
         said, got = self.said[chat], self.answered(chat)
         twice = [n for n in said if got.count(n) > 1]
         missing = [n for n in said if n not in got]

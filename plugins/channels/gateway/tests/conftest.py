@@ -33,7 +33,7 @@ OFF = (
 
 
 class Platform:
-    """Takes replies, from when it is opened on."""
+    """Takes replies once it is opened."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -71,13 +71,13 @@ class Platform:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def answer_to(self, id_: str) -> str:
-        """The reply to a message, as soon as it is there."""
+        """Wait for the reply to a message."""
         with self._changed:
             assert self._changed.wait_for(lambda: id_ in self.texts, PATIENCE), self.all
         return self.texts[id_]
 
     def one_that(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first reply that fits, as soon as it is there."""
+        """Wait for the first reply that fits."""
         with self._changed:
             assert self._changed.wait_for(lambda: any(map(fits, self.all)), PATIENCE), self.all
         return next(body for body in self.all if fits(body))
@@ -106,7 +106,7 @@ def unreachable_platform() -> Iterator[Platform]:
 
 @dataclass
 class Gateways:
-    """``hookline`` on one home, again and again."""
+    """``hookline`` processes on one home, one after the other."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Gateways:
         return process
 
     def start(self, *wanted: str, **env: str) -> tuple[subprocess.Popen[str], list[str]]:
-        """A gateway that is ready and has said all of this; and its lines."""
+        """Start a gateway; return it and its lines once it is ready and has printed all of this."""
         process = self.spawn("gateway", **env)
         assert process.stderr is not None
         lines: list[str] = []
@@ -181,7 +181,7 @@ class Gateways:
         return process.returncode, out, err
 
     def say(self, id_: str, text: str = "hello", user: str = "ann", chat: str = "") -> int:
-        """Somebody writes, in their own chat if none is named; the status of the request."""
+        """Send a message, in the sender's own chat if none is named; return the HTTP status."""
         data = {"id": id_, "chat": chat or user, "user": user, "text": text}
         body = json.dumps(data).encode()
         digest = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
@@ -201,7 +201,7 @@ class Gateways:
 
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
-    """Send a signal and wait for the end; the return code, and what was still said."""
+    """Send a signal and wait for the end; return the exit code and the rest of the output."""
     process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE)
     return process.returncode, err

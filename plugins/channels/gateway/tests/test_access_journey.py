@@ -1,4 +1,4 @@
-"""Who may do what, from a fresh home on: a real gateway, people on the webhook, a real terminal."""
+"""Access from a fresh home on: a real gateway, people on the webhook, a real terminal."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_first_claim_pairing_and_group_approval_work_end_to_end(
 
 
 class Conversation:
-    """Says something and waits for the answer to it."""
+    """Sends a message and waits for its reply."""
 
     def __init__(self, gateways: Gateways, platform: Platform) -> None:
         self._gateways, self._platform, self._number = gateways, platform, 0

@@ -20,7 +20,7 @@ PATIENCE = 60
 
 
 class Pigeon:
-    """A channel that keeps what it delivers."""
+    """A channel that records what it delivers."""
 
     name, edits, network = "pigeon", False, True
 
@@ -56,7 +56,7 @@ class Doorman(Plugin):
 
 
 class Loft(Plugin):
-    """Brings the channel, and hears which are up."""
+    """Registers the channel, and records which channels are up."""
 
     @hookimpl
     def setup(self, host: Any) -> None:
@@ -80,7 +80,7 @@ class Loft(Plugin):
 
 
 class Lame(Plugin):
-    """Brings a channel that cannot start."""
+    """Registers a channel that cannot start."""
 
     @hookimpl
     def register_channels(self, register: Any) -> None:
@@ -97,7 +97,7 @@ Story = Callable[[Any], Awaitable[Any]]
 
 
 def while_up(h: Any, capsys: Any, story: Story) -> Any:
-    """What the story comes to in a gateway that is ready, or None; and all that was told."""
+    """The result of the story in a gateway that is ready, or None; and all output."""
 
     async def run(ended: asyncio.Event) -> None:
         with suppress(SystemExit):  # which must not end the loop
@@ -253,7 +253,7 @@ def test_channel_that_ends_later_is_reported_in_log_and_state(harness: Make, cap
 
 
 class Quarry(Plugin):
-    """Brings a channel whose ``wait`` does not notice that nobody listens any more."""
+    """Registers a channel whose ``wait`` does not notice that its listener has ended."""
 
     @hookimpl
     def setup(self, host: Any) -> None:
@@ -321,7 +321,7 @@ def test_health_reports_a_dead_listener(
 
 
 class Early(Plugin):
-    """Brings a channel that receives before the others are up."""
+    """Registers a channel that receives before the others are up."""
 
     @hookimpl
     def register_channels(self, register: Any) -> None:

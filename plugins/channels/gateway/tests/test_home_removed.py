@@ -14,7 +14,7 @@ GONE = "was removed or replaced while it was in use"
 
 
 def refused(gateways: Gateways, id_: str) -> str:
-    """What a message that is not taken is answered with."""
+    """The response to a message that is not accepted."""
     with pytest.raises(HTTPError) as caught:
         gateways.say(id_)
     assert caught.value.code == 503

@@ -15,7 +15,7 @@ MakeHarness = Callable[..., Harness]
 
 
 class Held(ScriptedModel):
-    """Answers when it is let."""
+    """Answers when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__([f"answer {n}" for n in range(9)])
@@ -42,7 +42,7 @@ class People:
         await runtime.dispatcher.receive(said)
 
     async def over(self) -> list[str]:
-        """Let the model answer; what it was asked."""
+        """Let the model answer; return what it was asked."""
         self.model.free.set()
         runtime = await self.harness.aopen()
         await runtime.finish_background(30)

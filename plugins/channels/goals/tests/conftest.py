@@ -1,4 +1,4 @@
-"""Processes on one home, the model's words, and what a person reads."""
+"""Processes on one home, model replies, and what a person reads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Screen:
 
 
 class Desktop(Plugin[NoConfig]):
-    """Brings the terminal's channel."""
+    """Registers the terminal's channel."""
 
     screen: Screen
 
@@ -81,7 +81,7 @@ class Home:
 
     @property
     def prompts(self) -> list[str]:
-        """What the model was told last in each request of a turn."""
+        """The last message of each request of a turn."""
         found = [r.messages[-1] for r in self.model.requests if r.purpose == "turn"]
         return [message.text for message in found]
 
@@ -98,7 +98,7 @@ class Home:
         await self.harness.aclose()
 
     async def say(self, text: str, chat: str = "chat", user: str = "user") -> str:
-        """A person writes; the next message in any chat."""
+        """Send a message; return the next message in any chat."""
         await self.harness.channel.say(text, chat=chat, user=user)
         return await self.told()
 
@@ -109,11 +109,11 @@ class Home:
 
     @property
     def unread(self) -> list[str]:
-        """What was sent and not looked at."""
+        """Sent messages that were not read yet."""
         return [reply.text for reply in self.harness.channel.sent[self._told :]]
 
     async def type(self, text: str) -> str:
-        """The person at the terminal says something in `hookline chat`; the answer."""
+        """Send a message in `hookline chat`; return the reply."""
         await self.harness.aopen()
         self._typed += 1
         id_ = f"typed-{id(self)}-{self._typed}"
@@ -129,7 +129,7 @@ class Home:
 
     @staticmethod
     async def until(true: Callable[[], Any]) -> None:
-        """Go on as soon as something holds."""
+        """Wait until the condition holds."""
         async with asyncio.timeout(WAIT):
             while not true():
                 await asyncio.sleep(0.005)

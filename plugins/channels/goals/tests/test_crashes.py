@@ -73,11 +73,11 @@ class GoalGateways:
 
     @property
     def log(self) -> str:
-        """What the newest gateway has said."""
+        """The output of the newest gateway."""
         return (self.folder / f"{len(self.running) - 1:03}.log").read_text()
 
     def say(self, text: str) -> None:
-        """A message, again until it is taken."""
+        """Send a message until it is accepted."""
         body = json.dumps({"id": "m1", "chat": "c", "user": "ann", "text": text}).encode()
         sign = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
         headers = {"X-Hookline-Signature": sign, "Content-Type": "application/json"}
@@ -87,7 +87,7 @@ class GoalGateways:
         urllib.request.urlopen(request, timeout=PATIENCE).read()
 
     def until(self, true: object) -> None:
-        """Go on as soon as something holds."""
+        """Wait until the condition holds."""
         end = time.monotonic() + PATIENCE
         while not true():  # type: ignore[operator]
             assert time.monotonic() < end, self.log
@@ -108,7 +108,7 @@ class GoalGateways:
 
     @property
     def state(self) -> str:
-        """How the only goal stands."""
+        """The state of the only goal."""
         rows = self.rows("SELECT state FROM goals_goals")
         return str(rows[0][0]) if rows else ""
 
@@ -120,7 +120,7 @@ class GoalGateways:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the chat was told of the end."""
+        """Whether the end was reported to the chat."""
         return any("is reached" in text for text in self.told)
 
     def close(self) -> None:

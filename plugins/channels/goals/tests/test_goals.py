@@ -41,7 +41,7 @@ class Work(Plugin):
 
 
 class Careful(Plugin):
-    """Asks about every act."""
+    """Asks for approval of every act."""
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:

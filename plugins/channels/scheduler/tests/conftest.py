@@ -69,7 +69,7 @@ class Screen:
 
 
 class Desktop(Plugin[NoConfig]):
-    """Brings the terminal's channel."""
+    """Registers the terminal's channel."""
 
     screen: Screen
 
@@ -83,7 +83,7 @@ class Desktop(Plugin[NoConfig]):
 
 
 class Turns(Plugin[NoConfig]):
-    """Notes the turns of jobs, and can hold them up."""
+    """Records the turns of jobs, and can delay them."""
 
     def __init__(self, config: NoConfig, host: Any) -> None:
         super().__init__(config, host)
@@ -151,7 +151,7 @@ class Home:
         await self.harness.aclose()
 
     async def say(self, text: str, chat: str = "chat", user: str = "user") -> str:
-        """A person writes in a chat of the channel ``fake``; the answer."""
+        """Send a message in a chat of the channel ``fake``; return the reply."""
         await self.harness.aopen()
         await self.harness.channel.say(text, chat=chat, user=user)
         return await self.told()
@@ -162,7 +162,7 @@ class Home:
         return (await self.harness.channel.replies(self._told, WAIT))[self._told - 1].text
 
     async def type(self, text: str) -> str:
-        """The person at the terminal says something in `hookline chat`; the answer."""
+        """Send a message in `hookline chat`; return the reply."""
         await self.harness.aopen()
         await self.screen.start()
         self._messages += 1
@@ -178,14 +178,14 @@ class Home:
             return await self.screen.shown.get()
 
     async def look(self) -> None:
-        """It has been looked for due work, and what was begun has ended."""
+        """Look for due work, and wait until all runs have ended."""
         runner = self.scheduler.runner
         await runner.check_due_jobs()
         await self.until(lambda: not runner.busy)
 
     @staticmethod
     async def until(true: Callable[[], Any]) -> None:
-        """Go on as soon as something holds."""
+        """Wait until the condition holds."""
         async with asyncio.timeout(WAIT):
             while not true():
                 await asyncio.sleep(0.005)

@@ -16,7 +16,7 @@ NEW = {"prompt": "Look at the news", "when": "every 2h", "zone": "", "chat": "th
 
 
 class Gate(Plugin[NoConfig]):
-    """Refuses to learn what gives orders."""
+    """A guard that refuses to learn orders."""
 
     @hookimpl
     def pre_learn(self, ctx: Any, lesson: Lesson) -> Deny | None:

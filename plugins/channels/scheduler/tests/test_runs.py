@@ -1,4 +1,4 @@
-"""Runs: at their time, in the chat that asked, in a fresh session, reported once."""
+"""Runs: on time, in the chat that added the job, in a fresh session, reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and the model do with jobs, and whose jobs they see."""
+"""``/schedule`` and the tool ``schedule``: changing jobs, and whose jobs are visible."""
 
 from __future__ import annotations
 

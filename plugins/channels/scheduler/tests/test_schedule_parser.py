@@ -1,4 +1,4 @@
-"""Reading times, and the next time, over every change of the clocks; checked minute by minute."""
+"""Parsing of times, and the next run over every clock change, checked minute by minute."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_any_cron_like_text_is_parsed_or_rejected(text: str) -> None:
 
 
 def assert_in_the_future(text: str, zone: str) -> None:
-    """A time that can be read comes; what cannot is refused by a ``ScheduleError`` alone."""
+    """A time that can be parsed is in the future; any other raises only ``ScheduleError``."""
     try:
         found = parse_schedule(text, zone, NOW)
     except ScheduleError:

@@ -1,4 +1,4 @@
-"""The Web API of the workspace: what the app may ask, and what becomes of it."""
+"""The Web API of the fake workspace."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ URLS = re.compile(r"https?://[^\s<>|)\"']+")
 
 
 class ApiError(Exception):
-    """An answer that is not ok."""
+    """An error response."""
 
     def __init__(self, error: str, status: int = 200, wait: int = 0, **more: Any) -> None:
         super().__init__(error)

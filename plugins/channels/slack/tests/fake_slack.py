@@ -1,4 +1,4 @@
-"""A Slack workspace on loopback that behaves like the real one, also where that hurts.
+"""A fake Slack workspace on loopback, with the limits and faults of the real one.
 
 :class:`Slack` is what people do and see: rooms, messages, presses, files. Its Web API is in
 :mod:`.fake_methods`, what it sends over websockets in :mod:`.fake_socket`, what it refuses in
@@ -31,7 +31,7 @@ PATIENCE = float(os.environ.get("SLACK_TEST_PATIENCE", "90"))
 
 @dataclass(slots=True)
 class Fault:
-    """How some requests are mistreated.
+    """A fault that some requests meet.
 
     ``500``, ``502``, ``429`` and ``garbage`` answer so; ``silent`` does nothing and never answers;
     ``drop`` does what was asked and hangs up; ``hang up`` does nothing and hangs up. Another word
@@ -46,7 +46,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request and what became of it: a status and an error; status 0 is no answer."""
+    """A request and its outcome, a status and an error; status 0 means no response."""
 
     method: str
     params: dict[str, Any]
@@ -170,7 +170,7 @@ class Slack:
     # What a test asks
 
     def wait(self, until: Callable[[], Any], patience: float = PATIENCE) -> Any:
-        """Wait until something is so; what it was."""
+        """Wait until the condition holds; return its value."""
         with self._changed:
             met = self._changed.wait_for(until, patience)
             calls = [(c.method, c.status, c.error) for c in self.calls]
@@ -188,7 +188,7 @@ class Slack:
     def messages(
         self, channel: str | None = None, thread: str | None = None
     ) -> list[dict[str, Any]]:
-        """The app's messages that stand now, in order; of one thread, with ``thread``."""
+        """The app's current messages, in order; those of one thread, with ``thread``."""
         with self._changed:
             rooms = [r for r in self.rooms.values() if channel in (None, r.id)]
             found = [m for room in rooms for m in room.messages.values() if m.get("user") == BOT]
@@ -199,7 +199,7 @@ class Slack:
         return [words_of(one) for one in self.messages(channel, thread)]
 
     def find(self, part: str, channel: str | None = None) -> dict[str, Any]:
-        """The app's first message that holds a text, as soon as it is there."""
+        """Wait for the app's first message that contains a text."""
 
         def found() -> dict[str, Any] | None:
             return next((m for m in self.messages(channel) if part in words_of(m)), None)
@@ -208,18 +208,18 @@ class Slack:
         return shown
 
     def count(self, method: str, error: str | None = None) -> int:
-        """Requests so far."""
+        """The number of requests so far."""
         return sum(c.method == method and error in (None, c.error) for c in list(self.calls))
 
     def settle(self) -> None:
-        """Return when everything that people did has been told and acknowledged."""
+        """Wait until all events were sent and acknowledged."""
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(PATIENCE)
         self.wait(lambda: not self.sockets.waiting)
 
     def misbehave(
         self, kind: str, method: str = "", times: int | None = 1, seconds: int = 1
     ) -> None:
-        """Mistreat requests from now on."""
+        """Make requests fail from now on."""
         with self._changed:
             self.faults.append(Fault(kind, method, times, seconds))
 
@@ -274,7 +274,7 @@ class Slack:
         files: tuple[str, ...] = (),
         **more: Any,
     ) -> dict[str, Any]:
-        """Write; the message."""
+        """A person writes; return the message."""
         with self._changed:
             room = self.room(channel, user)
             message: dict[str, Any] = {"type": "message", "user": user, "text": text, "team": TEAM}
@@ -294,7 +294,7 @@ class Slack:
         return message
 
     def keep(self, room: Room, message: dict[str, Any]) -> None:
-        """A message stands in a room; a reply makes its parent the root of a thread."""
+        """Store a message in a room; a reply makes its parent the root of a thread."""
         with self._changed:
             room.messages[message["ts"]] = message
             root = message.get("thread_ts")
@@ -342,7 +342,7 @@ class Slack:
         self.soon(self.sockets.event, event)
 
     def delete(self, channel: str, ts: str) -> None:
-        """Take a message away."""
+        """Delete a message."""
         with self._changed:
             gone = self.rooms[channel].messages.pop(ts)
         made = self.next_ts()
@@ -361,7 +361,7 @@ class Slack:
     def react(
         self, channel: str, ts: str, emoji: str, user: str = "U0ANN", *, gone: bool = False
     ) -> None:
-        """Put a reaction to a message, or take it away."""
+        """Add a reaction to a message, or remove it."""
         owner = self.rooms[channel].messages[ts].get("user")
         event = {
             "type": "reaction_removed" if gone else "reaction_added",

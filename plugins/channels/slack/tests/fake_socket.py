@@ -203,7 +203,7 @@ class Sockets:
         self.slack.soon(lambda: asyncio.ensure_future(ask()))
 
     def cut(self) -> None:
-        """Break every socket without a word."""
+        """Break every socket without a close frame."""
 
         def now() -> None:
             for socket in list(self.open):

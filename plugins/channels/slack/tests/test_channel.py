@@ -13,7 +13,7 @@ from .fake_slack import APP_TOKEN, BOT_TOKEN, Slack
 
 
 class Slacks:
-    """The fake Slack, as the contract needs it."""
+    """The fake Slack, for the channel contract."""
 
     def __init__(self) -> None:
         self._slack = Slack()

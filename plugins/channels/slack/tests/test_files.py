@@ -1,4 +1,4 @@
-"""Files, voice, reactions and running answers, through the real core and the real library."""
+"""Files, voice, reactions and streamed replies, through the real core and the real library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mp4() -> bytes:
 
 
 class Voices(Plugin[NoConfig]):
-    """Hears the same words in every voice message and answers with a recording."""
+    """Transcribes every voice message to the same words, and speaks with a recording."""
 
     preserves_streaming = True
     recording = Path()
@@ -70,7 +70,7 @@ class Talk:
         return self.harness.run(asyncio.to_thread(self.slack.wait, until))
 
     def send(self, *items: Attachment | Audio, text: str = "", chat: str = DM) -> Any:
-        """A reply with files, from core's outbox."""
+        """Send a reply with files through core's outbox."""
         session = Session("s", "slack", chat, None, 0.0)
         reply = Reply(session, text, items, id=f"r{len(self.slack.calls)}")
         return self.harness.run(self.channel.send(reply))

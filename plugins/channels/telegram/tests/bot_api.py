@@ -1,4 +1,4 @@
-"""A Bot API server on loopback that behaves like the real one, also where that hurts.
+"""A fake Bot API server on loopback, with the limits and faults of the real one.
 
 What it keeps: updates stay until a higher offset confirms them; one poller at a time (409 for the
 older); floods are answered with 429 and a wait; texts are measured in UTF-16 units and parsed; only
@@ -42,7 +42,7 @@ ACTIONS = {"typing", "upload_photo", "record_voice", "upload_voice", "upload_doc
 
 
 class ApiError(Exception):
-    """An answer that is not ok."""
+    """An error response."""
 
     def __init__(self, code: int, description: str, **parameters: Any) -> None:
         super().__init__(description)
@@ -56,7 +56,7 @@ class ApiError(Exception):
 
 @dataclass(slots=True)
 class Fault:
-    """How some requests are mistreated.
+    """A fault that some requests meet.
 
     ``502``, ``500``, ``429`` and ``garbage`` answer so; ``silent`` never answers and does nothing;
     ``drop`` does what was asked and hangs up; ``refuse`` hangs up and does nothing.
@@ -70,7 +70,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request and what became of it; ``status`` 0 is no answer."""
+    """A request and its outcome; ``status`` 0 means no response."""
 
     method: str
     params: dict[str, Any]
@@ -227,7 +227,7 @@ class BotApi:
     # What a test asks
 
     def wait(self, until: Callable[[], Any], patience: float = PATIENCE) -> Any:
-        """Wait until something is so; what it was."""
+        """Wait until the condition holds; return its value."""
         with self._changed:
             met = self._changed.wait_for(until, patience)
             calls = [(c.method, c.status) for c in self.calls if c.method != "getUpdates"]
@@ -235,15 +235,15 @@ class BotApi:
             return met
 
     def texts(self, chat: int | None = None) -> list[str]:
-        """The texts and captions of the bot that stand now, oldest first."""
+        """The bot's current texts and captions, oldest first."""
         return [one.text for one in self.messages(chat)]
 
     def messages(self, chat: int | None = None) -> list[ShownMessage]:
-        """The messages of the bot that stand now."""
+        """The bot's current messages."""
         return [o for o in self.shown if not o.is_deleted and chat in (None, o.chat)]
 
     def find(self, part: str, chat: int | None = None) -> ShownMessage:
-        """The bot's first message that holds a text, as soon as it is there."""
+        """Wait for the bot's first message that contains a text."""
 
         def found() -> ShownMessage | None:
             return next((one for one in self.messages(chat) if part in one.text), None)
@@ -252,7 +252,7 @@ class BotApi:
         return shown
 
     def count(self, method: str, status: int | None = None) -> int:
-        """Requests so far."""
+        """The number of requests so far."""
         return Counter(
             (call.method, call.status if status is not None else None) for call in self.calls
         )[method, status]
@@ -320,7 +320,7 @@ class BotApi:
             return made
 
     def say(self, chat: int, text: str, user: int | None = None, **more: Any) -> dict[str, Any]:
-        """Write; the message."""
+        """A person writes; return the message."""
         made = self.message(chat, user, text=text, **more)
         if found := entities_of(text):
             made["entities"] = found
@@ -378,7 +378,7 @@ class BotApi:
         return made
 
     def press(self, shown: ShownMessage, label: str, user: int) -> str:
-        """Press a button; the id of the press."""
+        """Press a button; return the id of the press."""
         with self._changed:
             button = next(
                 one
@@ -720,19 +720,19 @@ class BotApi:
     def misbehave(
         self, kind: str, method: str = "", times: int | None = 1, seconds: int = 1
     ) -> None:
-        """Mistreat the next requests; ``times=None`` until :meth:`behave`."""
+        """Make the next requests fail; ``times=None``: until :meth:`behave`."""
         with self._changed:
             self.faults.append(Fault(kind, method, times, seconds))
 
     def behave(self) -> None:
-        """No faults any more; who was left waiting stays so."""
+        """Stop all faults; requests that were left waiting stay so."""
         with self._changed:
             self.faults.clear()
             self.rival = False
             self._changed.notify_all()
 
     def fault_for(self, method: str) -> Fault | None:
-        """The fault that is to be suffered now."""
+        """The fault for this request."""
         with self._changed:
             for one in self.faults:
                 if one.method.casefold() not in ("", method.casefold()):
@@ -761,7 +761,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that died is no news."""
+        """Ignore clients that died."""
 
 
 def _handler(api: BotApi) -> type[BaseHTTPRequestHandler]:

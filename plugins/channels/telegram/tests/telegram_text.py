@@ -1,4 +1,4 @@
-"""What the Bot API takes as formatted text: its HTML, strictly, and MarkdownV2, roughly.
+"""What the Bot API accepts as formatted text: its HTML, strictly, and MarkdownV2, roughly.
 
 Stricter than the service in two places, so that nothing leans on its leniency: a bare ``&`` and
 tags inside ``code`` and ``pre`` are refused.

@@ -13,7 +13,7 @@ from .bot_api import TOKEN, BotApi
 
 
 class Telegrams:
-    """The fake Bot API, as the contract needs it."""
+    """The fake Bot API, for the channel contract."""
 
     def __init__(self) -> None:
         self._api = BotApi()

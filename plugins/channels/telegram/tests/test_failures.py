@@ -210,7 +210,7 @@ def test_gateway_starts_without_network_and_connects_later(gateways: Gateways, a
 
 
 class Slow(ScriptedModel):
-    """Speaks word by word."""
+    """Streams its reply word by word."""
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         response = await super().send(wire, None)

@@ -1,4 +1,4 @@
-"""Files both ways, through the real core and the real library."""
+"""Incoming and outgoing files, through the real core and the real library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .conftest import ANN, opus, png
 
 
 class Voices(Plugin[NoConfig]):
-    """Hears the same words in every voice note and answers with a recording."""
+    """Transcribes every voice note to the same words, and speaks with a recording."""
 
     preserves_streaming = True
     recording = Path()
@@ -79,7 +79,7 @@ class Talk:
         return self.harness.model.last.messages[-1].blocks
 
     def send(self, *items: Attachment | Audio, text: str = "") -> str | None:
-        """A reply with files, from core's outbox."""
+        """Send a reply with files through core's outbox."""
         session = Session("s", "telegram", str(ANN), None, 0.0)
         reply = Reply(session, text, items, id=f"r{len(self.api.shown)}")
         sent: str | None = self.harness.run(self.channel.send(reply))

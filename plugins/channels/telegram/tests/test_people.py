@@ -57,7 +57,7 @@ class Group:
         api.room(chat)
 
     def say(self, user: int, text: str, name: str = "", **more: Any) -> str:
-        """Somebody writes; the first new answer."""
+        """Send a message; return the first new reply."""
         before = len(self.api.shown)
         sender = person(user, name or {ANN: "Ann", BOB: "Bob", BOSS: "Boss"}.get(user, "Eve"))
         self.api.say(self.chat, text, sender=sender, **more)
@@ -66,7 +66,7 @@ class Group:
 
     @property
     def read(self) -> list[str]:
-        """What the model has read of people here."""
+        """What the model has read in this chat."""
         with closing(sqlite3.connect(self.gateways.home / "hookline.db")) as db, db:
             rows = db.execute(
                 "SELECT m.body FROM messages m JOIN sessions s ON s.id = m.session_id"

@@ -109,7 +109,7 @@ class OnTerminal:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home that nothing has been written to."""
+    """An empty home."""
     return tmp_path / "home"
 
 

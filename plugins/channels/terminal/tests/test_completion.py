@@ -1,4 +1,4 @@
-"""What Tab offers."""
+"""Completions that Tab offers."""
 
 from __future__ import annotations
 

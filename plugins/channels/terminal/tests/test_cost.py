@@ -1,4 +1,4 @@
-"""What the chat says about money: the status line, and the line at its end."""
+"""Cost in the chat: the status line, and the line at its end."""
 
 from __future__ import annotations
 

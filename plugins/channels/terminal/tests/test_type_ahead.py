@@ -1,4 +1,4 @@
-"""Keys that were typed before a question was shown, and while it was: none of them answers it."""
+"""Keys typed before a question is shown, or just after, never answer it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that takes replies as a careful receiver would, and gateways in real processes."""
+"""A strict server that takes replies, and gateways in real processes."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ class ReplyServer:
 
     @property
     def taken(self) -> list[Mapping[str, Any]]:
-        """The replies that were confirmed, each id once, in the order of their coming."""
+        """The confirmed replies, each id once, in order of arrival."""
         confirmed = {post.body["id"]: post.body for post in self.posts if post.status < 300}
         return list(confirmed.values())
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until the condition holds."""
         with self._changed:
             assert self._changed.wait_for(until, PATIENCE), [post.body for post in self.posts]
 
@@ -110,7 +110,7 @@ class ReplyServer:
         return self.taken
 
     def answer_to(self, id_: str) -> str:
-        """The text of the reply to a message, as soon as it is there."""
+        """Wait for the reply to a message; return its text."""
         self.wait(lambda: any(body["in_reply_to"] == id_ for body in self.taken))
         return next(str(body["text"]) for body in self.taken if body["in_reply_to"] == id_)
 
@@ -145,7 +145,7 @@ OFF = (
 
 @dataclass
 class Gateways:
-    """``hookline gateway`` on one home, again and again."""
+    """``hookline gateway`` processes on one home, one after the other."""
 
     folder: Path
     replies: ReplyServer
@@ -198,7 +198,7 @@ class Gateways:
         return self.start_until("ready\n", **env)[0]
 
     def start_until(self, *wanted: str, **env: str) -> tuple[subprocess.Popen[str], list[str]]:
-        """A gateway that has said all of this, in any order, and what it said."""
+        """A gateway that has printed all of this, in any order, and its output."""
         process = self.spawn("gateway", **env)
         assert process.stderr is not None
         lines: list[str] = []
@@ -226,7 +226,7 @@ class Gateways:
 
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> int:
-    """Send a signal and wait for the end; the return code."""
+    """Send a signal and wait for the end; return the exit code."""
     process.send_signal(number)
     process.communicate(timeout=PATIENCE)
     return process.returncode

@@ -21,7 +21,7 @@ Serve = Callable[..., Any]
 
 @pytest.fixture
 def serve(harness: Callable[..., Harness], replies: ReplyServer) -> Serve:
-    """Runs a talk with a webhook that listens; settings of the plugin as keywords."""
+    """Runs a talk with a listening webhook; settings of the plugin as keywords."""
 
     def run(talk: Talk, *plugins: type[Plugin], model: Any = (), **changed: Any) -> Any:
         settings = {"listen": "127.0.0.1:0", "secret": SECRET, "reply_url": replies.url}

@@ -1,4 +1,4 @@
-"""Without an address of its own the webhook is part of ``web-server``."""
+"""Without its own address, the webhook uses the listener of ``web-server``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``acpx``, a client of another kind. What npm cannot bring is skipped."""
+"""``acpx``, another client; skipped if npm cannot install it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that do what a test says, and agents that reach them through the front door."""
+"""Servers that do what a test says, and agents that use them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Server:
     more: dict[str, Any] = field(default_factory=dict)
 
     def write(self) -> None:
-        """Let it do from now on what the fields say."""
+        """Apply the fields from now on."""
         fresh = self.plan.with_suffix(".new")
         fresh.write_text(json.dumps({"tools": self.tools, **self.more}), "utf-8")
         fresh.replace(self.plan)

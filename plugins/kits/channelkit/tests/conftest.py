@@ -132,7 +132,7 @@ class Platform:
         return [one.text for one in self.chat(chat)]
 
     async def until(self, ready: Callable[[], bool]) -> None:
-        """Wait until something is so, or a client is killed."""
+        """Wait until the condition holds, or a client is killed."""
         async with asyncio.timeout(PATIENCE):
             while not ready() and not self.killed.is_set():
                 self.changed.clear()
@@ -474,7 +474,7 @@ class ChannelProcess:
 
 
 async def until(is_so: Callable[[], Any]) -> None:
-    """Wait until something is so."""
+    """Wait until the condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not is_so():
             await asyncio.sleep(0.01)

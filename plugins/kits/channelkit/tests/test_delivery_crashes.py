@@ -50,7 +50,7 @@ def check(platform: Platform) -> None:
 
 
 async def live(home: Path, platform: Platform, pause: float) -> None:
-    """Say everything, go on through every death, and look at what people see."""
+    """Send everything, restart after every kill, and check what people see."""
     process = await ChannelProcess(home, platform, Speaker(dict(ANSWERS), pause)).open()
     try:
         for name in SIZES:

@@ -24,7 +24,7 @@ QUICK = ReconnectPolicy(
 
 
 async def until(ready: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until the condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not ready():
             await asyncio.sleep(0.005)

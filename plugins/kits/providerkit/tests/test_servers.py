@@ -1,4 +1,4 @@
-"""Which of the servers on this machine are servers of models."""
+"""Which local servers are model servers."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Machine:
         self.process.send_signal(number)
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end; the return code."""
+        """Send a signal and wait for the end; return the exit code."""
         assert self.process is not None
         self.process.send_signal(number)
         self.process.wait(PATIENCE)
@@ -224,7 +224,7 @@ class Cluster:
         ).status_code
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait until the condition holds."""
         deadline = time.monotonic() + PATIENCE
         while not until():
             assert time.monotonic() < deadline

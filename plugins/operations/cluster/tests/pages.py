@@ -1,4 +1,4 @@
-"""The page and the API of a cluster: what other plugins' tests have, for machines of their own."""
+"""The page and the API of a cluster, with helpers of other plugins' tests."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ PATIENCE = 60.0
 
 @dataclass
 class CompletionHome:
-    """A home in which somebody has talked, and the scripts that were printed for it."""
+    """A home with a conversation, and the completion scripts printed for it."""
 
     folder: Path
 

@@ -462,7 +462,7 @@ match os.environ.pop("CTRL_C", None):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 class TestCtrlCWhileSomethingIsMade:
-    """What was being made is not left behind."""
+    """Nothing unfinished is left behind."""
 
     def made(self, newcomer: Newcomer, what: str) -> str:
         """Ctrl-C while a process or a folder is made: its number or its path."""

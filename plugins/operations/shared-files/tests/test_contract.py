@@ -1,4 +1,4 @@
-"""The plugin ``shared-files`` keeps the contract of every plugin."""
+"""What every plugin keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that answers by what it is asked, and gateways in real processes before it."""
+"""A model that answers by its prompt, and gateways in real processes."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class Served:
 
 
 def until(true: Any) -> None:
-    """Wait until something is so."""
+    """Wait until the condition holds."""
     end = time.monotonic() + TEST_TIMEOUT
     while not true():
         assert time.monotonic() < end, "it never was so"
@@ -191,7 +191,7 @@ def until(true: Any) -> None:
 
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> int:
-    """Send a signal and wait for the end; the return code."""
+    """Send a signal and wait for the end; return the exit code."""
     process.send_signal(number)
     process.communicate(timeout=TEST_TIMEOUT)
     return process.returncode

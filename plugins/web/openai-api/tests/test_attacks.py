@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a sentence in OpenAI's shape, and never 500."""
+"""Invalid requests get an error sentence in OpenAI's format, never a 500."""
 
 from __future__ import annotations
 

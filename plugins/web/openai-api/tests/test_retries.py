@@ -1,4 +1,4 @@
-"""A request that is sent again is one turn, whatever happened in between."""
+"""A retried request is one turn, whatever happened in between."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ async def mounted(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def serve(harness: Callable[..., Harness]) -> Serve:
-    """Runs a story with a server that listens; settings of ``web-server`` as keywords."""
+    """Runs a story with a listening server; settings of ``web-server`` as keywords."""
 
     def run(story: Story, *plugins: type[Plugin[Any]], **changed: Any) -> Any:
         config = {**WEB, "web-server": {**WEB["web-server"], **changed}}

@@ -36,7 +36,7 @@ def method(entry: RouteEntry) -> str:
 
 
 def is_let_in(entry: RouteEntry, who: str) -> int:
-    """0 for who is let in, else the status of the refusal, by what the route says of itself."""
+    """The status of the refusal that the route declares; 0 if access is allowed."""
     if entry.auth == "none":
         return 0
     if who == "nobody" or (who == "key") != (entry.auth == "key"):
@@ -48,7 +48,7 @@ def is_let_in(entry: RouteEntry, who: str) -> int:
 
 
 async def everybody(site: Site) -> None:
-    """Send each of everybody to each route, with nothing in the body."""
+    """Send a request of each kind of person to each route, without a body."""
     async with (
         site.client() as operator,
         site.client("mia", "person") as person,

@@ -1,4 +1,4 @@
-"""Gateways with the page in real processes, and a page that speaks to them as a browser's does."""
+"""Gateways with the page in real processes, and a client that behaves like the page."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Extra(Plugin):
 
 @dataclass
 class Gateway:
-    """``hookline gateway`` with the page, on one home, again and again."""
+    """``hookline gateway`` processes with the page, on one home, one after the other."""
 
     folder: Path
     port: int = 0
@@ -248,7 +248,7 @@ class Gateway:
 
 @dataclass
 class Person:
-    """A browser of somebody who is logged in."""
+    """The browser of a person who is logged in."""
 
     client: httpx2.AsyncClient
 

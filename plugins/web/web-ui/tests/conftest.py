@@ -31,7 +31,7 @@ def own_gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 @pytest.fixture
 def play(gateway: Gateway) -> Callable[[Callable[..., Awaitable[None]]], None]:
-    """Run a story of the owner, with whoever else it names."""
+    """Run a story of the owner and the other people that it names."""
 
     def run(story: Callable[..., Awaitable[None]], *names: str) -> None:
         async def play() -> None:

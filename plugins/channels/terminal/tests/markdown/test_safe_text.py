@@ -1,4 +1,4 @@
-"""Nothing that a model writes can steer the terminal."""
+"""No text of a model can control the terminal."""
 
 from __future__ import annotations
 
