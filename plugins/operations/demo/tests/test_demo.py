@@ -331,7 +331,7 @@ def test_command_that_runs_twice_fails_the_story(newcomer: Newcomer) -> None:
     assert shown.code == 1
     shown.in_order(
         "return code -9",
-        "did not come true",
+        "The story failed",
         "deploy.log should have 1 line; it has 2",
         "no call should have run again; these did: bash",
         "the model did not learn that bash was interrupted",

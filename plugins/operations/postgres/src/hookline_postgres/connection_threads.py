@@ -30,8 +30,8 @@ log = logging.getLogger("hookline.store")
 MAX_BATCH_WRITES = 64
 """Writes in one transaction at most: longer transactions have more conflicts."""
 MAX_ATTEMPTS = 20
-"""Attempts for a transaction that conflicts with others. Six, within 0.3 s, were not enough on a
-busy machine."""
+"""Attempts for a transaction that conflicts with others. Six attempts within 0.3 s were too few on
+a busy machine."""
 MAX_RETRY_PAUSE = 0.25
 """Seconds between two attempts at most."""
 MAX_UNIQUE_ATTEMPTS = 2

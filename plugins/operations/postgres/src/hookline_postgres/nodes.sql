@@ -1,4 +1,4 @@
--- Who lives and who owns what. Times are the database's, in Unix seconds.
+-- The live processes and what they own. Times are the database's, in Unix seconds.
 
 -- name: join!
 WITH beginning AS (
@@ -25,7 +25,7 @@ DELETE FROM beats WHERE id = :id;
 DELETE FROM nodes WHERE id = :id;
 
 -- name: last_transaction
--- Waits for one that is still ending.
+-- Waits for a transaction that is still ending.
 SELECT transaction FROM writers WHERE node = :id AND number = :number FOR UPDATE;
 
 -- name: take
@@ -44,7 +44,7 @@ FROM owners o JOIN nodes n ON n.id = o.node LEFT JOIN beats b ON b.id = n.id
 WHERE o.key = :key;
 
 -- name: bury!
--- The beat is looked at once more, so that one that has just come counts.
+-- Checks the heartbeat again, in case one has just arrived.
 DELETE FROM nodes WHERE id = :id AND NOT EXISTS
     (SELECT 1 FROM beats WHERE id = :id
      AND beat > extract(epoch FROM clock_timestamp())::double precision - :seconds);

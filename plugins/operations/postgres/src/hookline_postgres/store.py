@@ -2,8 +2,8 @@
 
 Reached by config ``store: postgresql://…`` through the entry point group ``hookline.stores``.
 Writes with one key go through one connection, in the order of the calls. Every transaction is
-SERIALIZABLE and is run again if it met another one, so a function that is given to `write` may run
-more than once.
+SERIALIZABLE and is repeated after a conflict, so a function passed to `write` may run more than
+once.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class PostgresStore:
     """Processes on other machines, with other files, may use the store."""
 
     def __init__(self, url: str, home: Path) -> None:
-        """``url`` as libpq takes it, ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, and
-        ``schema`` among its parameters (see `address`)."""
+        """``url`` is one for libpq, ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, and may have
+        the parameter ``schema`` (see `address`)."""
         self._where = parse_address(url, home)
         self.conninfo = self._where.conninfo
         """libpq's connection string, with the password: never show it."""

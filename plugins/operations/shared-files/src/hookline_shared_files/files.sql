@@ -4,7 +4,7 @@ SELECT path, version, sha, changed FROM files WHERE changed >= :since ORDER BY c
 -- name: file
 SELECT version, sha, body, earlier FROM files WHERE path = :path;
 
--- Both touch no row if another node was faster.
+-- Both change no row if another node was faster.
 -- name: add_file!
 INSERT INTO files (path, version, sha, body, earlier, changed)
 VALUES (:path, 1, :sha, :body, '[]', extract(epoch FROM clock_timestamp()))

@@ -20,13 +20,13 @@ SELECT (SELECT COUNT(*) FROM inbox WHERE state NOT IN ('done', 'taken')
        (SELECT COUNT(*) FROM turns WHERE state = 'running') AS open;
 
 -- name: unclaimed
--- Whether a chat has a message that whoever owns its lane may work on.
+-- Whether a chat has a message that the owner of its lane may work on.
 SELECT 1 FROM inbox WHERE state = 'new' AND owner IS NULL
 AND channel = :channel AND chat_id = :chat_id LIMIT 1;
 
 -- name: left
--- Chats with a message, or a turn under way, that no process which was heard of lately has. The
--- tables owners, nodes and beats are the store's own.
+-- Chats with a message or a running turn that no live process owns. The tables owners, nodes and
+-- beats are the store's own.
 WITH living AS (
     SELECT substr(o.key, 6) AS node FROM owners o JOIN nodes n ON n.id = o.node
     JOIN beats b ON b.id = n.id
@@ -40,6 +40,6 @@ WHERE t.state = 'running' AND s.kind = 'chat' AND s.channel <> 'terminal'
 AND (t.owner IS NULL OR t.owner NOT IN (SELECT node FROM living));
 
 -- name: unsent
--- Chats with a reply that nobody has begun to send.
+-- Chats with a reply that no process has claimed.
 SELECT DISTINCT channel, chat_id FROM outbox
 WHERE state IN ('pending', 'sending') AND owner IS NULL AND channel <> 'terminal';

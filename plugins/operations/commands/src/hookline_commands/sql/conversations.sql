@@ -1,4 +1,4 @@
--- What core keeps of conversations, read from its tables.
+-- Conversations, read from core's tables.
 
 -- name: chat_sessions
 SELECT s.id, s.title, s.turns, s.updated,

@@ -1,7 +1,7 @@
-"""The server that all processes of one run of tests share, kept by a process of its own.
+"""Runs the PostgreSQL server that all processes of one test run share, in a separate process.
 
-``python -m hookline_postgres.testing.keeper FOLDER PID`` starts it in FOLDER, and ends it when the
-process PID has ended, however that was, or by SIGTERM.
+``python -m hookline_postgres.testing.keeper FOLDER PID`` starts the server in FOLDER, and stops it
+when the process PID has ended or on SIGTERM.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def _lives(process: int) -> bool:
 
 
 def address_of(folder: Path, process: int) -> str:
-    """The address of the server in ``folder``; whoever asks first has it started.
+    """Return the address of the server in ``folder``; the first call starts it.
 
     Raises:
-        RuntimeError: it does not start.
+        RuntimeError: the server does not start.
     """
     found = folder / "address"
     with suppress(FileExistsError):
@@ -65,7 +65,7 @@ def address_of(folder: Path, process: int) -> str:
                 stderr=log,
                 start_new_session=True,
             )
-        keeper.returncode = 0  # it outlives whoever started it, and ends with the run
+        keeper.returncode = 0  # it outlives the process that started it, and ends with the test run
     deadline = time.monotonic() + 120
     while not found.exists():
         if time.monotonic() > deadline or not folder.exists():

