@@ -107,7 +107,7 @@ def skill_text(name: str) -> str:
 
 ASIDE = {
     "title": "You name conversations.",
-    "portrait": "You keep a short portrait of the person",
+    "portrait": "You keep a short profile of the person",
     "review": "This is a review of the conversation above",
     "compaction": "You write the summary that takes the place",
 }

@@ -21,7 +21,7 @@ from support import anthropic_server, openai_server
 TURNS = 12
 WORDS = {
     "title": "You name conversations",
-    "portrait": "You keep a short portrait",
+    "portrait": "You keep a short profile",
     "review": "This is a review of the conversation",
 }
 """Words that only a request of this kind holds."""

@@ -13,7 +13,7 @@ from support.machine import Machine
 from support.openai_server import OpenAIServer, Reply, Use
 
 REVIEW = "This is a review of the conversation"
-PORTRAIT = "You keep a short portrait"
+PORTRAIT = "You keep a short profile"
 WORK = 10
 SKILL = """\
 ---

@@ -12,7 +12,7 @@ from support import anthropic_server, openai_server
 from support.machine import Machine
 
 REVIEW = "This is a review of the conversation"
-PORTRAIT = "You keep a short portrait"
+PORTRAIT = "You keep a short profile"
 WORK = 12
 """Responses that call a tool; ten make a review of skills due."""
 PAGE = "".join(f"{n:05d} what stands in the long file that the work is about\n" for n in range(400))

@@ -125,7 +125,7 @@ def test_pinned_lines_are_kept_and_count_towards_the_limit(make_person: Callable
     assert person.command("/user pin  call me  Captain") == "Pinned: call me Captain"
     person.say("hi")
     (request,) = person.curate("Ana is a nurse.\n- (pinned) call me Captain\n- (pinned) made up")
-    assert "Kept, as it is:\n- (pinned) call me Captain" in request.messages[0].text
+    assert "Kept lines:\n- (pinned) call me Captain" in request.messages[0].text
     assert person.text.split("\n")[:2] == ["- (pinned) call me Captain", "Ana is a nurse."]
     person.learn("Something else.")
     assert person.text == "- (pinned) call me Captain\nSomething else."

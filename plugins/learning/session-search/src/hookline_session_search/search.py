@@ -101,8 +101,8 @@ def _key(row: Row) -> str:
 async def _rows(storage: Storage, request: SearchRequest) -> Sequence[Row]:
     most = request.limit + request.own
     chat = None if request.chat is None else chat_number(*request.chat)
-    both = {"query": request.query.match, "wanted": request.query.wanted}
-    return await storage.fetch("search", **both, since=request.since, chat=chat, most=most)
+    parameters = {"query": request.query.match, "tsquery": request.query.tsquery}
+    return await storage.fetch("search", **parameters, since=request.since, chat=chat, most=most)
 
 
 @dataclass(slots=True)

@@ -32,12 +32,12 @@ _BEFORE, _AFTER = _DATA["before"], _DATA["after"]
 class SearchQuery:
     """A parsed query.
 
-    ``match`` is for FTS5 (empty without words), ``wanted`` for ``tsquery``, ``words`` are folded;
+    ``match`` is for FTS5 (empty without words), ``tsquery`` for PostgreSQL, ``words`` are folded;
     ``left_out`` is true if there were too many of them.
     """
 
     match: str
-    wanted: str
+    tsquery: str
     words: tuple[str, ...]
     left_out: bool = False
 
@@ -80,8 +80,8 @@ def parse_query(text: str) -> SearchQuery:
         len(phrase) > MAX_TOKENS_PER_WORD for phrase in phrases
     )
     match = " ".join('"{}"'.format(" ".join(_quoted(phrase))) for phrase in phrases if phrase)
-    wanted = " & ".join(f"({_tsquery_phrase(phrase)})" for phrase in phrases if phrase)
-    return SearchQuery(match, wanted, tuple(words[:MAX_WORDS]), left_out)
+    tsquery = " & ".join(f"({_tsquery_phrase(phrase)})" for phrase in phrases if phrase)
+    return SearchQuery(match, tsquery, tuple(words[:MAX_WORDS]), left_out)
 
 
 def _quoted(phrase: list[str]) -> list[str]:

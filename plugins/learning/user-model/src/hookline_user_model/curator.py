@@ -235,9 +235,9 @@ def _prompt(present: StoredProfile, texts: Sequence[str], room: int) -> str:
     narrative = join_lines(present.profile.narrative) or "(none yet)"
     kept = join_lines(present.profile.kept)
     parts = [
-        f"Present portrait:\n{narrative}",
-        *([f"Kept, as it is:\n{kept}"] if kept else []),
-        "What the person has written since:",
+        f"Current profile:\n{narrative}",
+        *([f"Kept lines:\n{kept}"] if kept else []),
+        "New messages:",
         "\n".join(f"<message>{text}</message>" for text in texts),
         f"The narrative may have at most {room} characters.",
     ]
@@ -245,7 +245,7 @@ def _prompt(present: StoredProfile, texts: Sequence[str], room: int) -> str:
 
 
 def _shorten_prompt(narrative: str, room: int) -> str:
-    return f"{_text('shorten.md')}\n\nAt most {room} characters.\n\nThe portrait:\n{narrative}"
+    return f"{_text('shorten.md')}\n\nAt most {room} characters.\n\nThe profile:\n{narrative}"
 
 
 def _seen(session_id: str) -> str:

@@ -1,4 +1,4 @@
--- Messages of people and of the agent that have no vector of this model yet, the newest first.
+-- Messages of people and the agent without a vector of this model, newest first.
 -- name: messages_without
 SELECT m.rowid AS doc, m.session_id, m.seq, m.text, s.channel, s.chat_id
 FROM messages m JOIN sessions s ON s.id = m.session_id
@@ -11,7 +11,7 @@ ORDER BY m.rowid DESC LIMIT :most;
 -- name: last_message
 SELECT MAX(rowid) AS doc FROM messages;
 
--- Entries of the corpus that are no messages any more are gone by their foreign key.
+-- Vectors of deleted messages are deleted by their foreign key.
 -- name: messages_left
 SELECT COUNT(*) AS texts FROM messages m JOIN sessions s ON s.id = m.session_id
 WHERE m.text <> '' AND m.role IN ('user', 'assistant') AND s.kind = 'chat' AND NOT EXISTS (

@@ -31,7 +31,7 @@ FROM messages m WHERE m.session_id = :session_id AND m.seq = :seq;
 SELECT corpus, model, COUNT(*) AS texts, MAX(LENGTH(vector)) AS bytes
 FROM semantic_vectors GROUP BY corpus, model ORDER BY corpus, model;
 
--- Lengths of stored vectors of this model that differ from those it makes now.
+-- Lengths of stored vectors of this model that differ from its current length.
 -- name: unfit
 SELECT LENGTH(vector) AS bytes, COUNT(*) AS texts FROM semantic_vectors
 WHERE model = :model AND LENGTH(vector) NOT IN (0, :bytes)

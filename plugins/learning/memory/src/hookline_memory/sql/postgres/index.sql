@@ -4,8 +4,8 @@ INSERT INTO memory_index (rowid, chat, terms) VALUES (:id, :chat, :terms);
 -- name: unindex_fact!
 DELETE FROM memory_index WHERE rowid = :id;
 
--- The first of the terms is the chat's mark. All are counted in the chat alone, so that `total`,
--- against which SQLite's counts over all chats are weighed, is the number of its facts.
+-- The first term is the chat's mark. Terms are counted only in this chat, so `total` is the number of
+-- its facts; in SQLite counts and `total` are over all chats.
 -- name: frequencies
 WITH asked AS (SELECT value AS term, ordinality AS place
                FROM json_array_elements_text(CAST(:terms AS json)) WITH ORDINALITY)

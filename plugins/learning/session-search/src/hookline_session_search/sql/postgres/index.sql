@@ -1,9 +1,9 @@
--- What has been indexed: the numbers of the oldest and the newest message (null if none). A number
--- stays with its message.
+-- The numbers of the oldest and the newest indexed message (null if none). A message keeps its
+-- number.
 -- name: edges
 SELECT min(doc) AS low, max(doc) AS high, TRUE AS aligned FROM session_search_messages;
 
--- A transaction takes its numbers before it commits, so that smaller ones may come after larger.
+-- A transaction gets its numbers before it commits, so smaller numbers may appear after larger ones.
 -- name: newer
 SELECT m.rowid AS doc, m.session_id, m.seq, m.text, m.created, s.channel, s.chat_id, s.kind
 FROM messages m LEFT JOIN sessions s ON s.id = m.session_id
@@ -20,8 +20,8 @@ WHERE m.rowid < :low ORDER BY m.rowid DESC LIMIT :most;
 INSERT INTO session_search_messages (doc, session_id, seq, chat, created)
 VALUES (:doc, :session_id, :seq, :chat, :created) ON CONFLICT DO NOTHING;
 
--- Each token with its place, letters without their marks. What no vector can hold is cut: a token
--- of more than 2 kB, a place above 16,383 (its words are found, but no phrases), a text of megabytes.
+-- Each token with its position, without diacritics. The limits of tsvector apply: tokens of more than
+-- 2 kB and texts of megabytes are cut, and after position 16,383 only words are found, no phrases.
 -- name: add_text!
 INSERT INTO session_search_texts (doc, words)
 SELECT :doc, CAST(string_agg('''' || replace(replace(left(t.token, 500), '\', '\\'), '''', '''''')
@@ -32,8 +32,7 @@ FROM unnest(string_to_array(btrim(regexp_replace(
 HAVING count(*) > 0
 ON CONFLICT DO NOTHING;
 
--- Rows go with their messages, and nothing of their words stays, so that there is nothing to merge
--- and nothing to sweep.
+-- Rows and their words are deleted with their messages, so there is nothing to merge or sweep.
 -- name: add_session!
 SELECT CAST(:id AS TEXT);
 

@@ -1,6 +1,6 @@
--- One read for everything: the best messages with their texts, and how far the index has come.
--- `behind`: there is something newer than the index. `older`: there are messages it has not reached
--- yet. Always a row; without a hit the rest of it is null. `chat` null is every chat.
+-- One query for the best messages with their texts, and for the state of the index. `behind`: some
+-- messages are newer than the index. `older`: some older messages are not indexed yet. There is
+-- always a row; without a hit its other columns are null. A null `chat` means every chat.
 -- name: search
 SELECT w.behind, w.older, f.session_id, f.seq, f.created, f.score,
        m.turn_id, m.role, m.text, s.title, s.channel, s.chat_id
@@ -11,9 +11,9 @@ FROM (SELECT EXISTS (SELECT 1 FROM messages m
              EXISTS (SELECT 1 FROM messages
                      WHERE rowid < COALESCE(e.low, 9223372036854775807)) AS older
       FROM (SELECT min(doc) AS low, max(doc) AS high FROM session_search_messages) e) w
-LEFT JOIN (SELECT d.doc, d.session_id, d.seq, d.created, -ts_rank_cd(t.words, q.wanted, 1) AS score
-           FROM CAST(:wanted AS tsquery) q(wanted)
-           JOIN session_search_texts t ON t.words @@ q.wanted
+LEFT JOIN (SELECT d.doc, d.session_id, d.seq, d.created, -ts_rank_cd(t.words, q.query, 1) AS score
+           FROM CAST(:tsquery AS tsquery) q(query)
+           JOIN session_search_texts t ON t.words @@ q.query
            JOIN session_search_messages d ON d.doc = t.doc
            WHERE d.created >= :since AND (:chat IS NULL OR d.chat = :chat)
            ORDER BY 5, d.doc DESC LIMIT :most) f ON TRUE
@@ -39,7 +39,7 @@ WHERE session_id = :session_id AND seq < :seq AND text <> '' ORDER BY seq DESC L
 SELECT seq, role, text, created FROM messages
 WHERE session_id = :session_id AND seq > :seq AND text <> '' ORDER BY seq LIMIT :most;
 
--- Where the messages of a session came from, from :first up to :last.
+-- The origins of the messages :first to :last of a session.
 -- name: origins
 WITH bodies AS (SELECT CAST(m.body AS json) AS body FROM messages m
                 WHERE m.session_id = :session_id AND m.seq BETWEEN :first AND :last),

@@ -1,5 +1,5 @@
--- What has been indexed: the numbers of the oldest and the newest message (null if none), and
--- whether the newest one still is the message it was (VACUUM can number core's rows anew).
+-- The numbers of the oldest and the newest indexed message (null if none), and whether the newest
+-- number still belongs to the same message (VACUUM can renumber core's rows).
 -- name: edges
 SELECT (SELECT min(doc) FROM session_search_messages) AS low, d.doc AS high,
        EXISTS (SELECT 1 FROM messages m
@@ -43,7 +43,7 @@ INSERT INTO session_search_texts (session_search_texts, rank) VALUES ('merge', :
 -- name: forget_deleted!
 DELETE FROM session_search_deleted;
 
--- Rows whose message is gone although nothing has told: deleted by a program that does not enforce
+-- Rows whose message was deleted without a trigger: by a program that does not enforce
 -- foreign keys.
 -- name: orphans
 SELECT d.doc FROM session_search_messages d

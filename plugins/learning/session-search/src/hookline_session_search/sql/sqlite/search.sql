@@ -1,7 +1,7 @@
--- One read for everything: the best messages with their texts, and how far the index has come.
--- `behind`: there is something newer than the index, or it does not fit any more. `older`: there
--- are messages it has not reached yet. Always a row; without a hit the rest of it is null.
--- `chat` null is every chat.
+-- One query for the best messages with their texts, and for the state of the index. `behind`: some
+-- messages are newer than the index, or its row numbers are outdated. `older`: some older messages
+-- are not indexed yet. There is always a row; without a hit its other columns are null. A null
+-- `chat` means every chat.
 -- name: search
 SELECT w.behind, w.older, f.session_id, f.seq, f.created, f.score,
        m.turn_id, m.role, m.text, s.title, s.channel, s.chat_id
@@ -43,7 +43,7 @@ WHERE session_id = :session_id AND seq < :seq AND text <> '' ORDER BY seq DESC L
 SELECT seq, role, text, created FROM messages
 WHERE session_id = :session_id AND seq > :seq AND text <> '' ORDER BY seq LIMIT :most;
 
--- Where the messages of a session came from, from :first up to :last; one whose body cannot be read
+-- The origins of the messages :first to :last of a session; a message whose body cannot be read
 -- counts as from outside.
 -- name: origins
 SELECT DISTINCT json_extract(o.value, '$[0]') AS kind, json_extract(o.value, '$[1]') AS source
