@@ -60,7 +60,7 @@ class Fact:
 
 def _columns(given: Fact | Mapping[str, Any]) -> dict[str, Any]:
     """All fields except the origins."""
-    names = [one.name for one in fields(Fact) if one.name != "origins"]
+    names = [field.name for field in fields(Fact) if field.name != "origins"]
     if isinstance(given, Fact):
         return {name: getattr(given, name) for name in names}
     return {name: given[name] for name in names}

@@ -112,10 +112,10 @@ class FactStore:
     async def notify_semantic_index(self, changes: Sequence[Mapping[str, Any]]) -> None:
         """Report changed facts to the semantic index; deleted ones are erased from it."""
         semantic = self._host.services.get(SemanticIndex)
-        facts = [one for one in changes if one["kind"] == "fact"]
+        facts = [change for change in changes if change["kind"] == "fact"]
         if semantic is None or not facts:
             return
-        deleted = [str(one["before"]["id"]) for one in facts if one["before"] is not None]
+        deleted = [str(fact["before"]["id"]) for fact in facts if fact["before"] is not None]
         await semantic.forget(CORPUS, deleted)
         semantic.changed(CORPUS)
 

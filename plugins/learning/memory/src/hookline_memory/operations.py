@@ -75,20 +75,20 @@ def parse(arguments: Mapping[str, Any]) -> RecallQuery | list[Operation]:
     Raises:
         InvalidOperation: an argument is missing, unknown or of the wrong type; the text names it.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    _check_names(given)
-    action = given.get("action", "batch" if "operations" in given else None)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    _check_names(arguments)
+    action = arguments.get("action", "batch" if "operations" in arguments else None)
     if action == "batch":
-        return _batch(given)
-    if "operations" in given:
+        return _batch(arguments)
+    if "operations" in arguments:
         raise InvalidOperation("operations belong to action batch")
     if _action(action) == "recall":
-        return RecallQuery(_text(given, "query", "recall"))
-    return [_operation(given)]
+        return RecallQuery(_text(arguments, "query", "recall"))
+    return [_operation(arguments)]
 
 
-def _batch(given: Mapping[str, Any]) -> list[Operation]:
-    items = given.get("operations")
+def _batch(arguments: Mapping[str, Any]) -> list[Operation]:
+    items = arguments.get("operations")
     if isinstance(items, str):  # some models send nested arguments as JSON text
         try:
             items = json.loads(items)
@@ -102,7 +102,7 @@ def _batch(given: Mapping[str, Any]) -> list[Operation]:
         raise InvalidOperation(
             f"a batch has at most {MAX_BATCH_OPERATIONS} operations, not {len(items)}"
         )
-    extra = sorted(set(given) - {"action", "operations"})
+    extra = sorted(set(arguments) - {"action", "operations"})
     if extra:
         raise InvalidOperation(f"in a batch, put {', '.join(extra)} into an operation")
     return [_numbered(number, item) for number, item in enumerate(items, 1)]
@@ -112,24 +112,26 @@ def _numbered(number: int, item: Any) -> Operation:
     try:
         if not isinstance(item, dict):
             raise InvalidOperation(f"expected an object with an action, got {_type_name(item)}")
-        given = {name: value for name, value in item.items() if value is not None}
-        _check_names(given)
-        if "operations" in given or _action(given.get("action")) in ("batch", "recall"):
+        arguments = {name: value for name, value in item.items() if value is not None}
+        _check_names(arguments)
+        if "operations" in arguments or _action(arguments.get("action")) in ("batch", "recall"):
             raise InvalidOperation("action must be add, replace, remove, remember or forget")
-        return _operation(given)
+        return _operation(arguments)
     except InvalidOperation as error:
         raise InvalidOperation(f"operation {number}: {error}") from None
 
 
-def _operation(given: Mapping[str, Any]) -> Operation:
-    action = _action(given.get("action"))
-    texts = {name: _text(given, name, action) for name in REQUIRED_ARGUMENTS[action]}
-    return Operation(action, category=_category(given, action), ttl=_ttl(given, action), **texts)
+def _operation(arguments: Mapping[str, Any]) -> Operation:
+    action = _action(arguments.get("action"))
+    texts = {name: _text(arguments, name, action) for name in REQUIRED_ARGUMENTS[action]}
+    return Operation(
+        action, category=_category(arguments, action), ttl=_ttl(arguments, action), **texts
+    )
 
 
-def _check_names(given: Mapping[str, Any]) -> None:
+def _check_names(arguments: Mapping[str, Any]) -> None:
     known = list(PARAMETERS["properties"])
-    for name in given:
+    for name in arguments:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
@@ -143,8 +145,8 @@ def _action(value: Any) -> str:
     raise InvalidOperation(f"action must be one of {', '.join(ACTIONS)}{got}")
 
 
-def _text(given: Mapping[str, Any], name: str, action: str) -> str:
-    value = given.get(name)
+def _text(arguments: Mapping[str, Any], name: str, action: str) -> str:
+    value = arguments.get(name)
     if not isinstance(value, str):
         got = f", not {_type_name(value)}" if value is not None else ""
         raise InvalidOperation(f"{action} needs {name}, a string{got}")
@@ -153,8 +155,8 @@ def _text(given: Mapping[str, Any], name: str, action: str) -> str:
     return storable(value)
 
 
-def _category(given: Mapping[str, Any], action: str) -> str:
-    value = given.get("category", "knowledge")
+def _category(arguments: Mapping[str, Any], action: str) -> str:
+    value = arguments.get("category", "knowledge")
     if isinstance(value, str) and value.strip().lower() in CATEGORIES:
         return value.strip().lower()
     raise InvalidOperation(
@@ -162,8 +164,8 @@ def _category(given: Mapping[str, Any], action: str) -> str:
     )
 
 
-def _ttl(given: Mapping[str, Any], action: str) -> float | None:
-    value = given.get("ttl_days")
+def _ttl(arguments: Mapping[str, Any], action: str) -> float | None:
+    value = arguments.get("ttl_days")
     if value is None:
         return None
     if action != "remember":

@@ -118,9 +118,9 @@ class MemoryPages:
             _profiles(others),
         ]
         if who.is_operator:
-            given = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
+            query = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
             title = "Add a note or fact"
-            adding = Form("/memory/add", given, "Add")
+            adding = Form("/memory/add", query, "Add")
             parts.append(Group(title, [adding], open=bool(fields)))
         intro = (
             "What Hookline remembers, and where it is from."
@@ -155,23 +155,23 @@ class MemoryPages:
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /memory/add``: ``kind text chat category days``"""
-        given, who = await read_form(request), identity(request)
-        kind = given.get("kind", "note")
-        chat = self._chat(given.get("chat", ""))
+        form, who = await read_form(request), identity(request)
+        kind = form.get("kind", "note")
+        chat = self._chat(form.get("chat", ""))
         errors: dict[str, str] = {}
         if kind not in KINDS:
             errors["kind"] = "Choose note or fact."
         if chat is None and kind == "fact":
             errors["chat"] = "Choose the chat that the fact belongs to."
-        ttl = _seconds(given.get("days", ""), errors)
-        if not given.get("text", "").strip():
+        ttl = _seconds(form.get("days", ""), errors)
+        if not form.get("text", "").strip():
             errors["text"] = "Enter what to remember."
         result = ""
         if not errors:
             operation = Operation(
                 "add" if kind == "note" else "remember",
-                given["text"],
-                category=given.get("category", "knowledge"),
+                form["text"],
+                category=form.get("category", "knowledge"),
                 ttl=None if kind == "note" else ttl,
             )
             try:
@@ -179,20 +179,20 @@ class MemoryPages:
             except InvalidOperation as error:
                 errors["text"] = _sentence(error)
         if errors:
-            known = [given.get("chat", EVERY_CHAT)]
+            known = [form.get("chat", EVERY_CHAT)]
             rows, _ = await self._rows.remembered()
             chats = [EVERY_CHAT, *sorted({row["chat"] for row in rows if row["chat"]}), *known]
-            return await self._view(request, _fields(given, chats, errors))
+            return await self._view(request, _fields(form, chats, errors))
         return Redirect("/memory", result)
 
     async def forget(self, request: RequestLike) -> Redirect:
         """``POST /memory/forget``: ``kind chat what``; ``what`` is ``#ID`` or a note's text"""
-        given, who = await read_form(request), identity(request)
-        chat, kind = self._chat(given.get("chat", "")), given.get("kind", "")
-        if not _visible(who, given.get("chat", "")) or kind not in KINDS:
+        form, who = await read_form(request), identity(request)
+        chat, kind = self._chat(form.get("chat", "")), form.get("kind", "")
+        if not _visible(who, form.get("chat", "")) or kind not in KINDS:
             raise Problem(404, "not_found", "Not found.")
         action = "remove" if kind == "note" else "forget"
-        operation = Operation(action, old_text=given.get("what", ""))
+        operation = Operation(action, old_text=form.get("what", ""))
         try:
             result = await self._apply(who, chat or Chat(TERMINAL, "default"), operation)
         except InvalidOperation as error:
@@ -242,7 +242,7 @@ class MemoryPages:
         return Redirect("/memory/log", "Undone. To redo it, undo the newest entry.")
 
     def _chat(self, label: str) -> Chat | None:
-        return Chat.named(label, [one.name for one in self._host.channels()])
+        return Chat.named(label, [channel.name for channel in self._host.channels()])
 
 
 def _visible(who: Identity, chat: str) -> bool:

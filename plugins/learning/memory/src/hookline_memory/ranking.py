@@ -130,7 +130,7 @@ def merge_rankings(
     half_life_days: float,
 ) -> list[RankedFact]:
     """Merge the facts found by words and those found by meaning (with their similarity)."""
-    found = {one.fact: one for one in by_words}
+    found = {match.fact: match for match in by_words}
     for fact, similarity in by_meaning.items():
         ranked = found.get(fact) or RankedFact(fact, 0.0, 0.0)
         found[fact] = replace(ranked, similarity=similarity)
@@ -139,4 +139,4 @@ def merge_rankings(
         key=lambda fact: by_meaning[fact] * fact_weight(fact, now, half_life_days),
         reverse=True,
     )
-    return [found[fact] for fact in fuse((one.fact for one in by_words), order)]
+    return [found[fact] for fact in fuse((match.fact for match in by_words), order)]

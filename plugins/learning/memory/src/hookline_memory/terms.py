@@ -97,7 +97,9 @@ def negations(text: str) -> list[str]:
     folded = fold(text)
     words = [_quotable(m["word"]) for m in language.pieces.finditer(folded) if m["word"]]
     found = [word for word in words if word in language.negations]
-    found += [one for one in language.joined_negations for _ in range(folded.count(one))]
+    found += [
+        negation for negation in language.joined_negations for _ in range(folded.count(negation))
+    ]
     return sorted([*found, *re.findall(r"n't\b", folded)])
 
 

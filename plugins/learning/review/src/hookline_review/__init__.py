@@ -117,7 +117,11 @@ class Review(Plugin[ReviewConfig]):
         """Count the turn and store the review, if one becomes due."""
         reviewers = self._reviewers
         writing = self._writing
-        agreed = {one.name for one in reviewers if one.due is not None and await _agrees(one, ctx)}
+        agreed = {
+            reviewer.name
+            for reviewer in reviewers
+            if reviewer.due is not None and await _agrees(reviewer, ctx)
+        }
         lines, model, now = trace_lines(turn.tool_calls), ctx.model, self.host.now()
 
         def add(counts: SessionCounts) -> None:
@@ -125,7 +129,9 @@ class Review(Plugin[ReviewConfig]):
             counts.model, counts.at = model, now
 
         counts = await self._records.count(turn.session.id, add)
-        due = any(counts.reached(one) and _runs_now(one, agreed) for one in reviewers)
+        due = any(
+            counts.reached(reviewer) and _runs_now(reviewer, agreed) for reviewer in reviewers
+        )
         if due and turn.stop != "budget" and not await self._is_paused(turn.session.id):
             await self._records.schedule(turn.session, reviewers)
         ctx.stash["counted"] = True
@@ -152,7 +158,7 @@ class Review(Plugin[ReviewConfig]):
 
     async def _schedule_at_end(self, session: Session) -> bool:
         counts, reviewers = await self._records.counts(session.id), self._reviewers
-        reached = any(counts.reached_at_end(one) for one in reviewers)
+        reached = any(counts.reached_at_end(reviewer) for reviewer in reviewers)
         if reached and await self._is_paused(session.id):
             return False
         if reached:
@@ -190,10 +196,10 @@ class Review(Plugin[ReviewConfig]):
     async def _review(self, due: DueReview) -> None:
         """Run one review. A cancelled one is left to the next process; a failed one is retried."""
         session_id = due.session.id
-        reviewers = [one for one in self._reviewers if one.name in due.reviewers]
+        reviewers = [reviewer for reviewer in self._reviewers if reviewer.name in due.reviewers]
         try:
             async with asyncio.timeout(self.config.timeout):
-                await self._ask(due, [one for one in reviewers if one.instruction])
+                await self._ask(due, [reviewer for reviewer in reviewers if reviewer.instruction])
                 await self._run_own_reviewers(due.session, reviewers)
         except asyncio.CancelledError:
             await self._records.release(due)
@@ -234,7 +240,7 @@ class Review(Plugin[ReviewConfig]):
         )
 
     async def _has_read_from_outside(self, session_id: str) -> bool:
-        return any(_is_from_outside(one) for one in await self.host.messages(session_id))
+        return any(_is_from_outside(message) for message in await self.host.messages(session_id))
 
     async def _run_own_reviewers(self, session: Session, reviewers: Sequence[Reviewer]) -> None:
         for reviewer in reviewers:

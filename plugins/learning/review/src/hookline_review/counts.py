@@ -72,7 +72,9 @@ class SessionCounts:
             return
         self.turn = turn.id
         wrote = {
-            one.call.name for one in turn.tool_calls if one.ok and not _is_read_only(one)
+            tool_call.call.name
+            for tool_call in turn.tool_calls
+            if tool_call.ok and not _is_read_only(tool_call)
         } & writing
         iterations = sum(bool(message.tool_calls) for message in turn.messages)
         for reviewer in reviewers:
@@ -101,7 +103,9 @@ class SessionCounts:
 
     def fresh(self, reviewers: Iterable[Reviewer]) -> list[Reviewer]:
         """Return the reviewers with turns to review; of those with ``due``, if it agreed to one."""
-        counted = [(one, self.of.get(one.name, ReviewerCount())) for one in reviewers]
+        counted = [
+            (reviewer, self.of.get(reviewer.name, ReviewerCount())) for reviewer in reviewers
+        ]
         return [one for one, count in counted if (count.agreed if one.due else count.fresh) > 0]
 
     def reviewed(self, names: Iterable[str]) -> None:

@@ -28,17 +28,17 @@ def _template() -> str:
 
 def allowed_tools(reviewers: Sequence[Reviewer]) -> list[str]:
     """Return the names of the tools that the reviewers may call, without duplicates."""
-    return list(dict.fromkeys(name for one in reviewers for name in one.tools))
+    return list(dict.fromkeys(name for reviewer in reviewers for name in reviewer.tools))
 
 
 def max_calls(reviewers: Sequence[Reviewer]) -> int:
     """Return the number of calls the reviewers may make together: the largest ``max_calls``."""
-    return max(one.max_calls for one in reviewers)
+    return max(reviewer.max_calls for reviewer in reviewers)
 
 
 def prompt(reviewers: Sequence[Reviewer], trace: Sequence[str]) -> str:
     """Return the message that starts the review in the forked session."""
-    parts = [f"## {one.name}\n\n{one.instruction.strip()}" for one in reviewers]
+    parts = [f"## {reviewer.name}\n\n{reviewer.instruction.strip()}" for reviewer in reviewers]
     return _template().format(
         tools=", ".join(allowed_tools(reviewers)) or "none",
         max_calls=max_calls(reviewers),
@@ -66,7 +66,7 @@ def final_statement(messages: Sequence[Message], writing: Collection[str]) -> st
     if not calls or not statement.lstrip("*_# ").startswith(DONE):
         return ""
     reads = any(
-        one.name not in writing or one.arguments.get("action") in READ_ACTIONS for one in calls
+        call.name not in writing or call.arguments.get("action") in READ_ACTIONS for call in calls
     )
     results = [block.ok for block in messages[-1].blocks if isinstance(block, ToolResultBlock)]
     return statement if all(results) and not reads else ""

@@ -224,7 +224,7 @@ def _parse_vectors(address: str, texts: Sequence[str], answer: Any) -> Vectors:
 
     try:
         rows = sorted(answer.data, key=lambda one: one.index)
-        vectors = np.asarray([one.embedding for one in rows], dtype=np.float32)
+        vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
     except (TypeError, ValueError, AttributeError):
         raise EmbeddingFailed(f"{address} did not answer with vectors of one length") from None
     if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.shape[1] < 1:

@@ -210,7 +210,7 @@ class VectorIndexer:
         vectors = await self._embedder.embed(texts, "passage")
         from .matrix import pack
 
-        return [pack(one) for one in vectors]
+        return [pack(vector) for vector in vectors]
 
     async def _spend(self, tokens: int) -> None:
         """Subtract tokens from the daily budget. Raises :class:`BudgetSpent`."""

@@ -129,4 +129,4 @@ class VectorMatrix:
 
 def unit_rows(vectors: Sequence[Floats] | Floats) -> Floats:
     """Return the vectors with each row normalized."""
-    return np.stack([unit(one) for one in vectors])
+    return np.stack([unit(vector) for vector in vectors])

@@ -265,7 +265,7 @@ class SkillEditor:
 
     async def _refuse_too_many(self, name: str, document: SkillDocument) -> None:
         agents = await self._records.agent_skills(self._library.root)
-        existing = [one for one in agents if one in self._library.skills()]
+        existing = [skill for skill in agents if skill in self._library.skills()]
         limit = self._config.max_agent_skills
         if len(existing) < limit:
             return

@@ -156,7 +156,7 @@ def _scalars(value: Any) -> str:
     if isinstance(value, str):
         return value
     items = value if isinstance(value, list) else []
-    return " ".join(one for one in items if isinstance(one, str))
+    return " ".join(item for item in items if isinstance(item, str))
 
 
 def yaml_problem(error: Exception) -> str:

@@ -187,7 +187,7 @@ def _load_local(source: str) -> archives.SourceFiles:
 
 def _choose(files: Mapping[str, bytes], request: InstallRequest) -> list[InstallCandidate]:
     """Return the requested skills of a source. Raises ``NotInstalled``."""
-    found = {one.name: one for one in _candidates(files)}
+    found = {candidate.name: candidate for candidate in _candidates(files)}
     if not found:
         raise NotInstalled(f"{request.source} has no folder with a SKILL.md")
     if not request.names and len(found) > 1:

@@ -143,7 +143,7 @@ class SkillLibrary:
         """The text of every skill for semantic search
         (:class:`hookline_hookspecs.SearchableCorpus`)."""
         skills = await asyncio.to_thread(self.skills)
-        return [(one.name, "", one.purpose) for one in skills.values()]
+        return [(skill.name, "", skill.purpose) for skill in skills.values()]
 
     def find(self, name: str) -> Skill | None:
         """The skill of this name, ignoring letter case and compatibility forms; None if missing."""
@@ -303,7 +303,7 @@ class SkillLibrary:
             errors = names.rule_errors(folder)
             return [f"its name is not valid: {'; '.join(errors)}"] if errors else []
         problems = [f"its front matter calls it {inside!r}; the folder's name is used"]
-        if any(names.normalize(inside) == names.normalize(one) for one in self._skills):
+        if any(names.normalize(inside) == names.normalize(skill) for skill in self._skills):
             problems.append(f"another folder has the name {inside!r}")
         return problems
 

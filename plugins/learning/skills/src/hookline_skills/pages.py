@@ -216,8 +216,8 @@ class SkillPages:
         """``POST /skills/install``: ``source replace``"""
         from .installer import InstallRequest, SkillInstaller
 
-        given, parts = await read_form(request), self._parts
-        source, replacing = given.get("source", "").strip(), given.get("replace") == "true"
+        form, parts = await read_form(request), self._parts
+        source, replacing = form.get("source", "").strip(), form.get("replace") == "true"
         try:
             if not source:
                 raise HooklineError("enter where the skill is")
@@ -281,12 +281,25 @@ def _text(found: Mapping[str, Any]) -> Sequence[Part]:
 
 def _versions(name: str, versions: Sequence[SkillVersion]) -> Table:
     rows = []
-    for one in reversed(versions):
-        link = Link(str(one.number), build_path("skills", name, version=str(one.number)))
+    for version in reversed(versions):
+        link = Link(str(version.number), build_path("skills", name, version=str(version.number)))
         session = (
-            Link("session", build_path("sessions", one.session_id)) if one.session_id else None
+            Link("session", build_path("sessions", version.session_id))
+            if version.session_id
+            else None
         )
-        rows.append(Row([link, Timestamp(one.at), one.action, one.author, session, len(one.files)]))
+        rows.append(
+            Row(
+                [
+                    link,
+                    Timestamp(version.at),
+                    version.action,
+                    version.author,
+                    session,
+                    len(version.files),
+                ]
+            )
+        )
     columns = ["Version", "When", "Change", "By", "Session", "Files"]
     empty = "No versions: it was never changed through Hookline."
     return Table(columns, rows, "Versions", empty)

@@ -66,7 +66,7 @@ def tokenize(text: str) -> list[str]:
                 found.append(token)
             continue
         found += [
-            one for one in _split_pairs(token) if one not in stop and len(one) <= MAX_WORD_CHARS
+            pair for pair in _split_pairs(token) if pair not in stop and len(pair) <= MAX_WORD_CHARS
         ]
     return found
 

@@ -87,7 +87,7 @@ class Ledger:
 
     def version(self, name: str, number: int) -> Version | None:
         """Return one version, or None."""
-        return next((one for one in self.versions(name) if one.number == number), None)
+        return next((version for version in self.versions(name) if version.number == number), None)
 
     def open_proposals(self) -> list[Version]:
         """Return the versions that wait for a review, oldest first."""

@@ -84,10 +84,10 @@ class ProfilePages:
 
     async def show(self, request: RequestLike) -> View:
         """``GET /user-model[?chat=CHANNEL:ID]``"""
-        who, given = identity(request), query_params(request)
-        if "chat" not in given:
+        who, query = identity(request), query_params(request)
+        if "chat" not in query:
             return await self._all(who)
-        return await self._one(self._chat(who, given["chat"]))
+        return await self._one(self._chat(who, query["chat"]))
 
     async def _all(self, who: Identity) -> View:
         rows = []
@@ -148,8 +148,8 @@ class ProfilePages:
 
     async def pin(self, request: RequestLike) -> Redirect | View:
         """``POST /user-model/pin``: ``chat text``"""
-        given, who = await read_form(request), identity(request)
-        chat, text = self._chat(who, given.get("chat", "")), " ".join(given.get("text", "").split())
+        form, who = await read_form(request), identity(request)
+        chat, text = self._chat(who, form.get("chat", "")), " ".join(form.get("text", "").split())
         error = "" if text else "Enter the line to keep."
         if text:
             origins = () if who.is_operator else (Origin("person", who.person),)
@@ -166,10 +166,10 @@ class ProfilePages:
 
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /user-model/unpin``: ``chat text``"""
-        given = await read_form(request)
-        chat = self._chat(identity(request), given.get("chat", ""))
+        form = await read_form(request)
+        chat = self._chat(identity(request), form.get("chat", ""))
         try:
-            line = await self._edits.unpin(chat, ChangeSource("unpin"), given.get("text", ""))
+            line = await self._edits.unpin(chat, ChangeSource("unpin"), form.get("text", ""))
         except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
         return Redirect(_path(chat), f"Unpinned: {line}")
@@ -185,9 +185,9 @@ class ProfilePages:
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /user-model/restore``: ``chat version``"""
-        given = await read_form(request)
-        chat = self._chat(identity(request), given.get("chat", ""))
-        number = given.get("version", "")
+        form = await read_form(request)
+        chat = self._chat(identity(request), form.get("chat", ""))
+        number = form.get("version", "")
         if not number.isdecimal() or len(number) > 9:
             raise Problem(400, "bad_version", "The version must be a number.")
         try:
@@ -198,7 +198,7 @@ class ProfilePages:
 
     def _chat(self, who: Identity, label: str) -> Chat:
         """Return the chat of a label. Raises ``Problem`` if the person may not see it."""
-        found = Chat.named(label, [one.name for one in self._host.channels()])
+        found = Chat.named(label, [channel.name for channel in self._host.channels()])
         if found is not None and who.may_see(found.channel, found.chat_id):
             return found
         raise Problem(404, "not_found", "Chat not found.", "Find it under Memory.")

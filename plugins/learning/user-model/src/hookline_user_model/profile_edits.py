@@ -55,7 +55,7 @@ class ProfileEdits:
                     f"{len(found)} pinned lines contain that text; give the text of exactly one"
                 )
             removed[:] = found
-            return join_lines([one for one in lines(present.text) if one != found[0]])
+            return join_lines([line for line in lines(present.text) if line != found[0]])
 
         await self._profiles.change(chat, source, make)
         return removed[0].removeprefix(PIN)

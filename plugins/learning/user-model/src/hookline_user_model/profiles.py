@@ -191,7 +191,7 @@ def _present(text: str, newest: ProfileVersion | None) -> StoredProfile:
 
 def _lines_by_hand(versions: Sequence[ProfileVersion], text: str) -> set[str]:
     """The lines written by hand in the version that ``text`` was restored from, if any."""
-    return {line for one in versions if one.text == text for line in one.by_hand}
+    return {line for version in versions if version.text == text for line in version.by_hand}
 
 
 async def _uncancelled(work: Coroutine[Any, Any, Result]) -> Result:

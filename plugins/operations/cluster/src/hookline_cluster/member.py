@@ -96,7 +96,7 @@ class ClusterMember:
 
     async def start_services(self) -> None:
         """Start the services of plugins that run turns; errors are logged."""
-        names = [one.name for one in self.host.channels() if one.network]
+        names = [channel.name for channel in self.host.channels() if channel.network]
         for work in self._gateway_services():
             try:
                 await work.gateway_up(names)

@@ -129,7 +129,11 @@ class Commands(Plugin):
     async def _complete_resume(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         from .resume import MAX_SESSIONS, chat_sessions, session_line
 
-        here = [one for one in await self.host.sessions(limit=MAX_SESSIONS) if one.id == session_id]
+        here = [
+            session
+            for session in await self.host.sessions(limit=MAX_SESSIONS)
+            if session.id == session_id
+        ]
         if not here:
             return []
         rows = await chat_sessions(self.host, here[0], typed.strip(), limit=50)

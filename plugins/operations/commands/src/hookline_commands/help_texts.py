@@ -66,15 +66,15 @@ def short_help(commands: Sequence[Command], channel: str) -> str:
 def by_category(commands: Sequence[Command]) -> dict[str, list[Command]]:
     """The commands of each category, in their order."""
     categories: dict[str, list[Command]] = {}
-    for one in commands:
-        categories.setdefault(one.category, []).append(one)
+    for command in commands:
+        categories.setdefault(command.category, []).append(command)
     return categories
 
 
 def full_help(commands: Sequence[Command], channel: str) -> str:
     """One line for each command, grouped by category."""
     categories = by_category(commands)
-    width = max((len(_names_of(one)) for one in commands), default=0)
+    width = max((len(_names_of(command)) for command in commands), default=0)
     parts = []
     for category in sorted(categories, key=_sort_key):
         rows = [
@@ -87,9 +87,9 @@ def full_help(commands: Sequence[Command], channel: str) -> str:
 def command_help(commands: Sequence[Command], asked: str) -> str:
     """Details of the command named ``asked``, with or without its slash."""
     name = "/" + asked.strip().lstrip("/").casefold()
-    for one in commands:
-        if name in (one.name.casefold(), *(alias.casefold() for alias in one.aliases)):
-            return _help_of(one)
+    for command in commands:
+        if name in (command.name.casefold(), *(alias.casefold() for alias in command.aliases)):
+            return _help_of(command)
     near = closest_command(name, names_of(commands))
     hint = f"Did you mean {near}?" if near else "Try /help all."
     return f"Unknown command {name}. {hint}"
@@ -97,7 +97,7 @@ def command_help(commands: Sequence[Command], asked: str) -> str:
 
 def names_of(commands: Sequence[Command]) -> set[str]:
     """Every name and alias, in lower case."""
-    return {name.casefold() for one in commands for name in (one.name, *one.aliases)}
+    return {name.casefold() for command in commands for name in (command.name, *command.aliases)}
 
 
 def closest_command(name: str, known: Collection[str]) -> str | None:

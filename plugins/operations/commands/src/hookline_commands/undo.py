@@ -29,15 +29,15 @@ async def undo(ctx: Context, args: str) -> str:
     """Run ``/undo ARGS`` and return the reply."""
     if args and not (args.isdecimal() and int(args[:9]) > 0):
         return "Write /undo for the last turn, or /undo N for the last N turns."
-    wanted = int(args[:9]) if args else 1
+    count = int(args[:9]) if args else 1
     texts: list[str] = []
     note = ""
-    while len(texts) < wanted and (found := await _undo_one(ctx)) is not None:
+    while len(texts) < count and (found := await _undo_one(ctx)) is not None:
         texts.append(found[0])
         note = found[1] or note  # restoring the files of the first turn restores all
     if not texts:
         return "No turn to undo."
-    return " ".join(filter(None, [_summary(texts, wanted), note]))
+    return " ".join(filter(None, [_summary(texts, count), note]))
 
 
 async def complete_turns(host: Host, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
@@ -61,14 +61,14 @@ async def _undo_one(ctx: Context) -> tuple[str, str] | None:
     return text, " ".join(filter(None, notes))
 
 
-def _summary(texts: Sequence[str], wanted: int) -> str:
+def _summary(texts: Sequence[str], count: int) -> str:
     first = texts[-1].strip()
     which = f"“{_quote(first)}”" if first else ""
-    if wanted == 1:
+    if count == 1:
         return f"Removed the last turn{f' ({which})' if which else ''} from the conversation."
     turns = "the only turn" if len(texts) == 1 else f"{len(texts)} turns"
     start = f", from {which} on" if which else ""
-    more = f". There were fewer than {wanted}" if len(texts) < wanted else ""
+    more = f". There were fewer than {count}" if len(texts) < count else ""
     return f"Removed {turns} from the conversation{start}{more}."
 
 

@@ -26,7 +26,7 @@ def dependents(core: Configuration, name: str) -> list[str]:
     Raises ``HooklineError`` if ``config.yaml`` cannot be read.
     """
     plugins = core.effective()["plugins"]
-    on = [one for one in plugins if _is_on(plugins[one])]
+    on = [plugin for plugin in plugins if _is_on(plugins[plugin])]
     if any(kind_of(one) == kind_of(name) for one in on if one != name):
         return []  # another plugin of the kind stays on
     return sorted(one for one in on if kind_of(name) in _required(one))

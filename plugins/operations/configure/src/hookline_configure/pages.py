@@ -93,7 +93,7 @@ class PluginPages:
         rows = [row for row in plugins if _matches(row, words)]
         states = Counter(row["state"] for row in plugins)
         costs = await self._catalog.tokens()
-        failures = Counter(one.plugin for one in self._host.services[Inspection].failures())
+        failures = Counter(failure.plugin for failure in self._host.services[Inspection].failures())
         paging = Paging.from_request(request, "/plugins", PLUGINS_PER_PAGE)
         bad = states["failed"] + states["missing"]
         items = [
@@ -224,12 +224,12 @@ class PluginPages:
 
     async def review(self, request: RequestLike) -> View:
         """``POST /plugins/NAME/settings``: show what would change in config.yaml"""
-        name, given = path_param(request, "name"), await read_form(request)
+        name, form = path_param(request, "name"), await read_form(request)
         try:
             found, before = self._settings(name), self._file.text()
         except (CommandError, HooklineError) as error:
             raise Problem(409, "bad_config", _message(error), "Fix config.yaml first.") from None
-        changes, errors = self._changes(name, found, given)
+        changes, errors = self._changes(name, found, form)
         after, wrong = apply_changes(self._file, self._core, before, changes)
         for key, message in wrong.items():
             errors[key.removeprefix(f"plugins.{name}.")] = _without_key(message, key)
@@ -239,7 +239,7 @@ class PluginPages:
             known = {one.name for one in found}
             other = " ".join(message for key, message in errors.items() if key not in known)
             named = {key: message for key, message in errors.items() if key in known}
-            return await self._show(name, given, named | ({"": other} if other else {}))
+            return await self._show(name, form, named | ({"": other} if other else {}))
         if before == after:
             return await self._unchanged(name)
         return self._confirmation(name, identity(request).person, changes, before, after)

@@ -162,8 +162,8 @@ def _is_secret(name: str, field: Mapping[str, Any]) -> bool:
 def _shape(field: Mapping[str, Any], defs: Mapping[str, Any]) -> tuple[Kind, tuple[str, ...], bool]:
     """The kind of input for a field of a schema, its choices, and whether it may be null."""
     options = [_resolved(one, defs) for one in field.get("anyOf", (field,))]
-    null = any(one.get("type") == "null" for one in options)
-    options = [one for one in options if one.get("type") != "null"]
+    null = any(option.get("type") == "null" for option in options)
+    options = [option for option in options if option.get("type") != "null"]
     if len(options) != 1:
         return "yaml", (), null
     one = options[0]

@@ -41,8 +41,8 @@ def find_problems(core: Configuration, path: Path) -> tuple[list[str], list[str]
             found, warnings = core.check(rest, plugins=True)
         except (HooklineError, OSError, ValueError):
             return problems, []
-    wrong = [one for one in warnings if UNKNOWN in one or one.endswith(LEFT_OUT)]
-    others = [one for one in warnings if one not in wrong]
+    wrong = [warning for warning in warnings if UNKNOWN in warning or warning.endswith(LEFT_OUT)]
+    others = [warning for warning in warnings if warning not in wrong]
     return list(dict.fromkeys([*problems, *found, *wrong])), others
 
 

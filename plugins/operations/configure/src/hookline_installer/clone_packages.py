@@ -64,7 +64,9 @@ def resolve_in_clone(spec: InstallSpec, environment: Environment) -> InstallSpec
             return spec
         spec = package.spec(core.editable, spec.extras)
     dependencies = dict(_missing_dependencies(package, packages, environment, {name}))
-    return replace(spec, also=tuple(one.spec(core.editable) for one in dependencies.values()))
+    return replace(
+        spec, also=tuple(dependency.spec(core.editable) for dependency in dependencies.values())
+    )
 
 
 def _clone_root(url: str) -> Path | None:

@@ -50,7 +50,7 @@ def render(names: PluginNames, kind: Kind, year: int) -> dict[str, str]:
         "what": kind.what,
         "description": kind.description,
         "group": kind.group,
-        "dependencies": ", ".join(f'"{one}"' for one in kind.dependencies),
+        "dependencies": ", ".join(f'"{dependency}"' for dependency in kind.dependencies),
         "start": kind.start.format(name=names.plugin),
     }
     intro, _, sections = _fill("%%{kind}/about.md", values).partition("\n\n## ")

@@ -58,11 +58,11 @@ def _find(model: str) -> tuple[str, str] | None:
     try:
         snapshot.find_provider(None, provider, None)
     except LookupError:
-        given, name = None, bare
+        library_provider, name = None, bare
     else:
-        given = provider
+        library_provider = provider
     try:
-        found, priced = snapshot.find_provider_model(name, None, given, None)
+        found, priced = snapshot.find_provider_model(name, None, library_provider, None)
     except LookupError:
         return None
     return found.id, priced.id

@@ -129,13 +129,15 @@ class InsightsPage:
 
     def _tables(self, found: UsageReport) -> Sequence[Part]:
         models = [
-            Row([*(one[name] for name in MODEL_COLUMNS), self._cost(one)])
-            for one in found.models[:MAX_ROWS]
+            Row([*(model[name] for name in MODEL_COLUMNS), self._cost(model)])
+            for model in found.models[:MAX_ROWS]
         ]
         columns = ["Model", "Requests", "Uncached", "Cache read", "Cache write", "Output", "Cost"]
         tools = [
-            Row([one["name"], one["calls"], one["failed"], _share(one["failed"], one["calls"])])
-            for one in found.tools[:MAX_ROWS]
+            Row(
+                [tool["name"], tool["calls"], tool["failed"], _share(tool["failed"], tool["calls"])]
+            )
+            for tool in found.tools[:MAX_ROWS]
         ]
         skills = [
             Row([one["name"], one["uses"]])
@@ -146,7 +148,10 @@ class InsightsPage:
             for kind, ends in found.turns.items()
             for stop, number in ends.items()
         ]
-        channels = [Row([one["channel"], one["sessions"], one["turns"]]) for one in found.channels]
+        channels = [
+            Row([channel["channel"], channel["sessions"], channel["turns"]])
+            for channel in found.channels
+        ]
         dated = f"Prices as of {found.prices_date}." if found.prices_date else ""
         return [
             Table(columns, models, "Models", "No model calls."),

@@ -15,7 +15,7 @@ from hookline_hookspecs.storage import Row
 DEFAULT_DAYS = 7
 MAX_DAYS = 3650
 QUARTER_SECONDS = 900
-"""The length of the periods that the SQL groups by; local days begin at multiples of it."""
+"""Seconds of the SQL's periods; every local day begins at a multiple of it."""
 TOKEN_KINDS = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 SUMMED_FIELDS = ("requests", *TOKEN_KINDS, "input_cost", "fresh")
 
@@ -27,13 +27,13 @@ class InvalidDays(ValueError):
 @dataclass(frozen=True, slots=True)
 class UsageReport:
     """The usage of a period. ``chat`` is channel and chat id, None for all chats. ``since`` and
-    ``until`` are Unix time in seconds. ``totals`` and each of ``models`` hold
-    ``requests input cache_read cache_write cache_write_1h fresh output reasoning`` (tokens),
-    ``input_cost`` (in fresh tokens of input), ``money`` and ``saved`` by the provider's cache (US
-    dollars, None where a price is not known; in the totals, the sums of those that are). A model
-    has ``free`` besides, for one on a machine of one's own. ``prices_date`` is the day that the
-    oldest of the prices is from. ``by_day`` are tokens by local day. ``learnt`` leaves out what no
-    plugin records.
+    ``until`` are Unix time in seconds. ``totals`` and each of ``models`` hold ``requests input
+    cache_read cache_write cache_write_1h fresh output reasoning`` (tokens), ``input_cost`` (in
+    fresh tokens of input), ``money`` and ``saved`` by the provider's cache (US dollars, None if a
+    price is unknown; in the totals, the sums of the known ones). A model also has ``free``, true
+    for one on the operator's own machine. ``prices_date`` is the date of the oldest price.
+    ``by_day`` are tokens by local day. ``learnt`` has only the numbers that an enabled plugin
+    records.
     """
 
     days: int
@@ -98,7 +98,7 @@ async def report(
         _turns(await storage.fetch("turns", **where)),
         [dict(row) for row in await storage.fetch("channels", **where)],
         await _learnt(storage, where),
-        prices.as_of(*(one["model"] for one in models)),
+        prices.as_of(*(model["model"] for model in models)),
     )
 
 
@@ -127,9 +127,9 @@ def _priced(row: Row, prices: Prices) -> dict[str, Any]:
 
 def _totals(models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The sums over all models; for money, over those whose price is known."""
-    totals: dict[str, Any] = {name: sum(one[name] for one in models) for name in SUMMED_FIELDS}
+    totals: dict[str, Any] = {name: sum(model[name] for model in models) for name in SUMMED_FIELDS}
     for name in ("money", "saved"):
-        known = [one[name] for one in models if one[name] is not None]
+        known = [model[name] for model in models if model[name] is not None]
         totals[name] = sum(known) if known else None
     return totals
 

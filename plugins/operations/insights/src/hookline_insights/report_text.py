@@ -51,16 +51,16 @@ def groups_text(by: str, days: int, groups: Sequence[UsageGroup], money: Money) 
     if not groups:
         return f"{_count(days, 'day')} by {by}: no model calls."
     rows = []
-    for one in groups:
-        cost = "cost unknown" if one.money is None else money(one.money)
+    for group in groups:
+        cost = "cost unknown" if group.money is None else money(group.money)
         words = (
-            f"{cost}; {_count(len(one.turns), 'turn')}, {one.input:,} in "
-            f"({one.fresh:,} fresh), {one.output:,} out"
+            f"{cost}; {_count(len(group.turns), 'turn')}, {group.input:,} in "
+            f"({group.fresh:,} fresh), {group.output:,} out"
         )
-        if one.calls:
-            failed = f", {one.failed} failed" if one.failed else ""
-            words += f"; {_count(one.calls, 'call')}{failed}"
-        rows.append((one.name, one.input + one.output, words))
+        if group.calls:
+            failed = f", {group.failed} failed" if group.failed else ""
+            words += f"; {_count(group.calls, 'call')}{failed}"
+        rows.append((group.name, group.input + group.output, words))
     return _section(f"{_count(days, 'day')} by {by}", rows)
 
 
@@ -126,25 +126,26 @@ def _days(by_day: Mapping[str, int]) -> list[tuple[str, float, str]]:
 
 def _models(models: Sequence[Mapping[str, Any]], money: Money) -> list[tuple[str, float, str]]:
     rows = []
-    for one in models:
-        cost = FREE if one["free"] else money(one["money"])
+    for model in models:
+        cost = FREE if model["free"] else money(model["money"])
         cost = f"cost {cost}" if cost == "unknown" else cost
-        words = f"{_count(one['requests'], 'request')}, {one['input']:,} in, {one['output']:,} out"
-        rows.append((one["model"], one["input"] + one["output"], f"{cost}; {words}"))
+        requests = _count(model["requests"], "request")
+        words = f"{requests}, {model['input']:,} in, {model['output']:,} out"
+        rows.append((model["model"], model["input"] + model["output"], f"{cost}; {words}"))
     return rows
 
 
 def _tools(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
     rows = []
-    for one in tools[:MAX_TOOLS]:
-        failed = f", {one['failed']} failed ({100 * one['failed'] / one['calls']:.0f} %)"
-        words = _count(one["calls"], "call") + (failed if one["failed"] else "")
-        rows.append((one["name"], one["calls"], words))
+    for tool in tools[:MAX_TOOLS]:
+        failed = f", {tool['failed']} failed ({100 * tool['failed'] / tool['calls']:.0f} %)"
+        words = _count(tool["calls"], "call") + (failed if tool["failed"] else "")
+        rows.append((tool["name"], tool["calls"], words))
     return rows
 
 
 def _skills(skills: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
-    return [(one["name"], one["uses"], f"{one['uses']}") for one in skills[:MAX_SKILLS]]
+    return [(skill["name"], skill["uses"], f"{skill['uses']}") for skill in skills[:MAX_SKILLS]]
 
 
 def _learnt(learnt: Mapping[str, Any]) -> list[tuple[str, float, str]]:
@@ -159,11 +160,11 @@ def _learnt(learnt: Mapping[str, Any]) -> list[tuple[str, float, str]]:
 def _channels(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, str]]:
     return [
         (
-            one["channel"],
-            one["turns"],
-            f"{_count(one['sessions'], 'session')}, {_count(one['turns'], 'turn')}",
+            channel["channel"],
+            channel["turns"],
+            f"{_count(channel['sessions'], 'session')}, {_count(channel['turns'], 'turn')}",
         )
-        for one in channels
+        for channel in channels
     ]
 
 
@@ -171,10 +172,10 @@ def _cost(report: UsageReport, money: Money) -> list[str]:
     """The cost, what the cache saved, and the models whose price is unknown."""
     if not report.models:
         return []
-    unknown = [_shown(one["model"]) for one in report.models if one["money"] is None]
+    unknown = [_shown(model["model"]) for model in report.models if model["money"] is None]
     if report.totals["money"] is None:
         return [f"Cost: unknown; no price for {', '.join(unknown)} (hookline prices list)"]
-    if all(one["free"] for one in report.models):
+    if all(model["free"] for model in report.models):
         return [f"Cost: {FREE}"]
     since = report.prices_date or "your settings"
     parts = [f"Cost: {money(report.totals['money'])} at prices of {since}"]

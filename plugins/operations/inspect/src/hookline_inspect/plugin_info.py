@@ -107,7 +107,7 @@ async def _storage(core: Inspection, name: str) -> dict[str, Any]:
 def _package(name: str) -> dict[str, Any]:
     """``home_page`` and ``summary`` of the plugin's package, or None."""
     points = entry_points(group="hookline.plugins", name=name.partition(":")[0])
-    dist = next((one.dist for one in points), None)
+    dist = next((point.dist for point in points), None)
     if dist is None:
         return {"home_page": None, "summary": None}
     meta: Any = dist.metadata  # each access parses the file again

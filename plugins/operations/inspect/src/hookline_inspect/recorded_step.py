@@ -80,7 +80,9 @@ def _origins(result: Any, chars: int) -> tuple[Origin, ...]:
     """The origins of what a step has read."""
     parts = result if isinstance(result, list | tuple) else (result,)
     found = [part.origins for part in parts if isinstance(part, ContextBlock | ToolResult)]
-    return tuple([Origin(one.kind, mask_text(one.source, chars)) for one in merge_origins(*found)])
+    return tuple(
+        [Origin(origin.kind, mask_text(origin.source, chars)) for origin in merge_origins(*found)]
+    )
 
 
 def _call(event: Any) -> ToolCall | None:

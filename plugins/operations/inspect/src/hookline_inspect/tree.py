@@ -96,7 +96,7 @@ def _by_call(nodes: Sequence[_Node], call: str | None) -> list[Tree]:
         else:
             calls[mine] = [node]
             trees.append({"call": mine})
-    return [_call_tree(calls[one["call"]]) if "call" in one else one for one in trees]
+    return [_call_tree(calls[tree["call"]]) if "call" in tree else tree for tree in trees]
 
 
 def _call_tree(nodes: Sequence[_Node]) -> Tree:
@@ -123,7 +123,7 @@ def _judgement(steps: Sequence[RecordedStep]) -> tuple[str | None, str | None]:
         for seen in steps:
             if seen.name == "pre_tool" and seen.verdict == verdict:
                 return verdict, seen.reason
-    failed = next((one for one in steps if one.verdict == "failed"), None)
+    failed = next((step for step in steps if step.verdict == "failed"), None)
     return (failed.verdict, failed.reason) if failed is not None else (None, None)
 
 
@@ -145,7 +145,7 @@ def _tree(node: _Node) -> Tree:
 
 def _from(steps: Sequence[RecordedStep]) -> Tree:
     """The origins of what was read, as ``[kind, source]``; empty if nothing was read."""
-    origins = merge_origins(*[one.origins for one in steps])
+    origins = merge_origins(*[step.origins for step in steps])
     return {"origins": origins_to_json(origins)} if origins else {}
 
 
@@ -153,5 +153,5 @@ def _ms(steps: Sequence[RecordedStep]) -> float:
     """Milliseconds from the first step's start to the last one's end."""
     if not steps:
         return 0.0
-    begun, ended = min(one.started for one in steps), max(one.ended for one in steps)
+    begun, ended = min(step.started for step in steps), max(step.ended for step in steps)
     return round((ended - begun) * 1000, 3)

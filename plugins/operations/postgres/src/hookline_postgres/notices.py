@@ -56,13 +56,13 @@ class Notices:
             try:
                 self._run(
                     "tell_all",
-                    channels=[one.channel for one in notices],
-                    payloads=[one.payload for one in notices],
+                    channels=[notice.channel for notice in notices],
+                    payloads=[notice.payload for notice in notices],
                 )
             except Exception as fault:
                 error = fault
-            for loop in {one.done.get_loop() for one in notices}:
-                mine = [one for one in notices if one.done.get_loop() is loop]
+            for loop in {notice.done.get_loop() for notice in notices}:
+                mine = [notice for notice in notices if notice.done.get_loop() is loop]
                 with suppress(RuntimeError):  # the event loop is closed
                     loop.call_soon_threadsafe(_resolve, mine, error)
 
@@ -84,10 +84,10 @@ class Notices:
 
 
 def _resolve(notices: Sequence[_Notice], error: Exception | None) -> None:
-    for one in notices:
-        if one.done.done():
+    for notice in notices:
+        if notice.done.done():
             continue
         if error is None:
-            one.done.set_result(None)
+            notice.done.set_result(None)
         else:
-            one.done.set_exception(error)
+            notice.done.set_exception(error)

@@ -31,12 +31,20 @@ class ContextRefs(Plugin[ContextRefsConfig]):
             return None
         from .pictures import has_picture_suffix, load_pictures
 
-        named = [one for one in references(inbound.text) if has_picture_suffix(one.value)]
+        named = [
+            reference
+            for reference in references(inbound.text)
+            if has_picture_suffix(reference.value)
+        ]
         if not named:
             return None
         found = await _resolve_bare(ctx, named)
         known = {item.path for item in inbound.attachments}
-        new = [one for one in await load_pictures(found, ctx.paths) if one.path not in known]
+        new = [
+            picture
+            for picture in await load_pictures(found, ctx.paths)
+            if picture.path not in known
+        ]
         return replace(inbound, attachments=(*inbound.attachments, *new)) if new else None
 
     @hookimpl

@@ -147,7 +147,7 @@ def _client(
         api_key=key,
         base_url=settings.base_url,
         default_headers=headers | dict(NO_COMPRESSION) | dict(settings.headers),
-        max_retries=0,  # Retries does it, and tells the person
+        max_retries=0,  # Retries handles it and notifies the person
         http_client=guard.http_client(anthropic),
         **given,
     )

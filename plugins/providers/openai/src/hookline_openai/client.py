@@ -144,7 +144,7 @@ class Client:
                 base_url=settings.base_url,
                 default_headers=dict(NO_COMPRESSION) | dict(settings.headers),
                 timeout=timeout,
-                max_retries=0,  # Retries does it, and tells the person
+                max_retries=0,  # Retries handles it and notifies the person
                 http_client=self.guard.http_client(openai),
             )
         except Exception as error:

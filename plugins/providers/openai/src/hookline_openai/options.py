@@ -48,10 +48,10 @@ class Options(BaseModel):
         try:
             return cls.model_validate(given)
         except ValidationError as error:
-            problems = error.errors(include_url=False, include_context=False)
+            faults = error.errors(include_url=False, include_context=False)
             lines = [
-                f"providers.{provider}.{one['loc'][0]} is {one['input']!r}: {one['msg']}"
-                for one in problems
+                f"providers.{provider}.{fault['loc'][0]} is {fault['input']!r}: {fault['msg']}"
+                for fault in faults
             ]
             raise ValueError("; ".join(lines)) from None
 

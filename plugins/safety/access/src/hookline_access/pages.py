@@ -195,9 +195,9 @@ class PeoplePages:
         server = self._host.services.get(WebServer)
         if server is not None:
             rows += [
-                {"at": one.at, "person": one.person, "what": _change(one)}
-                for one in await server.changes(limit * 10)
-                if not CHAT_MESSAGE_ROUTE.fullmatch(one.what)
+                {"at": change.at, "person": change.person, "what": _change(change)}
+                for change in await server.changes(limit * 10)
+                if not CHAT_MESSAGE_ROUTE.fullmatch(change.what)
             ]
         return sorted(rows, key=lambda row: -row["at"])[:limit]
 
@@ -216,17 +216,17 @@ class PeoplePages:
 
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
-        given, by = await read_form(request), identity(request).person
-        role = Role.ADMIN if given.get("role") == "admin" else Role.MEMBER
-        if "code" in given:
-            found = await self._pairing.approve(given["code"], by, role)
+        form, by = await read_form(request), identity(request).person
+        role = Role.ADMIN if form.get("role") == "admin" else Role.MEMBER
+        if "code" in form:
+            found = await self._pairing.approve(form["code"], by, role)
             if found is None:
                 told = "This request has expired or was answered. They can ask again."
                 return Redirect("/people", told, "warning")
             if found.chat_id:
                 self._welcome(found)
             return Redirect("/people", f"{on_one_line(str(found.person))} can write now.")
-        person = _person(given)
+        person = _person(form)
         if self._config.is_admin(person.place, person.user_id):
             return Redirect("/people", f"{on_one_line(str(person))} is an admin in config.yaml.")
         if await self._people.role(person) is Role.BLOCKED:
@@ -273,8 +273,8 @@ class PeoplePages:
 
     async def invite(self, request: RequestLike) -> View:
         """``POST /people/invite``: ``name role``; the link is shown once."""
-        given, who = await read_form(request), identity(request)
-        name, role = given.get("name", "").strip(), given.get("role", "person")
+        form, who = await read_form(request), identity(request)
+        name, role = form.get("name", "").strip(), form.get("role", "person")
         server = self._host.services.get(WebServer)
         if server is None:
             raise Problem(404, "not_found", "Invitations need the plugin web-server.")
@@ -283,7 +283,7 @@ class PeoplePages:
             link = await server.link(name, asked, who.person)
         except HooklineError as error:
             told = f"{error}."
-            return await self._view(request, {**given, "error": told[:1].upper() + told[1:]})
+            return await self._view(request, {**form, "error": told[:1].upper() + told[1:]})
         table = Table(["Link", "Expires"], [Row([Code(link.url), Timestamp(link.expires)])])
         told = (
             f"Send this link to {name}. It works once, signs in as {role}, and is not shown again."

@@ -178,7 +178,9 @@ class People:
             on = max([one for one in (kind, *others) if entry.startswith(f"{one}:")], default="")
             if on in (channel, kind):
                 named.add(Person.on(channel, entry.removeprefix(f"{on}:")))
-        known = {Person.on(channel, one.user_id) for one in self._admins if one.channel == kind}
+        known = {
+            Person.on(channel, admin.user_id) for admin in self._admins if admin.channel == kind
+        }
         return sorted(named | known, key=str)
 
     async def has_admin(self) -> bool:

@@ -65,7 +65,7 @@ class ExclusionRules:
         marks = self.beside.get(folded)
         if marks is None or self.keep.fullmatch(folded):
             return False
-        return any(marks.fullmatch(one.lower()) for one in siblings)
+        return any(marks.fullmatch(sibling.lower()) for sibling in siblings)
 
     def inside(self, name: str, entries: Iterable[str]) -> bool:
         """Whether a folder ``name`` with these ``entries`` is skipped."""

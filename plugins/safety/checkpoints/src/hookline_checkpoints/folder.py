@@ -174,7 +174,9 @@ class Folder:
         return found
 
     def _close_below(self, path: str) -> None:
-        below = [one for one in self._handles if one == path or one.startswith(path + "/")]
+        below = [
+            opened for opened in self._handles if opened == path or opened.startswith(path + "/")
+        ]
         for one in below:
             os.close(self._handles.pop(one))
 

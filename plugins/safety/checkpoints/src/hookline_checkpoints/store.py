@@ -258,7 +258,7 @@ class SnapshotStore:
         """Return the bytes that these commits take in the store. Raises ``GitFailed``."""
         if not commits:
             return 0
-        data = "".join(f"{one}\n" for one in commits).encode()
+        data = "".join(f"{commit}\n" for commit in commits).encode()
         output = await self.git.run("rev-list", "--objects", "--disk-usage", "--stdin", data=data)
         return int(output or b"0")
 

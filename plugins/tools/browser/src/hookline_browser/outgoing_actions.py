@@ -61,11 +61,11 @@ async def element_info(
     if not isinstance(found, dict):
         return ElementInfo()
     known: dict[str, Any] = {
-        one.name: bool(found.get(one.name))
-        if one.type == "bool"
-        else str(found.get(one.name, ""))[:MAX_VALUE_CHARS]
-        for one in fields(ElementInfo)
-        if one.name != "fields"
+        field.name: bool(found.get(field.name))
+        if field.type == "bool"
+        else str(found.get(field.name, ""))[:MAX_VALUE_CHARS]
+        for field in fields(ElementInfo)
+        if field.name != "fields"
     }
     field_list = found.get("fields")
     rows = (

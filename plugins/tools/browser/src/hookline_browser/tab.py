@@ -283,7 +283,7 @@ class BrowserTab:
                 quiet_since = now
             if now - quiet_since >= QUIET_SECONDS:
                 return
-            leads_on = any(one.is_navigation_request() for one in self._open_requests)
+            leads_on = any(request.is_navigation_request() for request in self._open_requests)
             if now - began > (self.chat.config.timeout if leads_on else MAX_BUSY_SECONDS):
                 if leads_on:
                     await self._stop_loading()
@@ -360,7 +360,7 @@ class BrowserTab:
         if self.typed:
             kept = ", ".join(f"{ref} {one.label}" for ref, one in self.typed.items())
             notes.append(f"typed and kept here until action submit: {kept}")
-        return [f"[{one}]" for one in notes]
+        return [f"[{note}]" for note in notes]
 
     def origins(self) -> tuple[Origin, ...]:
         """Return the origins of the page's text: the addresses of its frames."""

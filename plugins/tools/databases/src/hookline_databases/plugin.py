@@ -174,7 +174,7 @@ class Databases(Plugin[DatabasesConfig]):
         if like:
             pattern = like.replace("%", "*").lower()
             pattern = pattern if "*" in pattern else f"*{pattern}*"
-            tables = [one for one in tables if fnmatch.fnmatchcase(one.name.lower(), pattern)]
+            tables = [table for table in tables if fnmatch.fnmatchcase(table.name.lower(), pattern)]
         note(self.host, "sql", db, "ran", ctx=ctx, detail={**detail, "rows": len(tables)})
         return await self._pre_read(ctx, db, format_schema(tables, like or ""))
 

@@ -105,8 +105,8 @@ class Files(Plugin[FilesConfig]):
     def edit_file(
         self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> ToolOutput:
-        """Replace old_string by new_string in a text file. old_string has no line numbers and
-        stands there once, unless replace_all."""
+        """Replace old_string by new_string in a text file. old_string has no line numbers and must
+        be unique, unless replace_all."""
         with path_errors("edit", path):
             real = self._writable(ctx, self._file(ctx, path), path)
             target = WriteTarget.at(ctx.paths, real, path, self.config.max_file_bytes)

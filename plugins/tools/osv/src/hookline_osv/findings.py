@@ -52,7 +52,11 @@ def findings_from(
     advisories: Iterable[Mapping[str, Any]], ecosystem: Ecosystem, package: str
 ) -> list[Finding]:
     """The findings, malware first, then by severity; withdrawn advisories are left out."""
-    valid = [one for one in advisories if _is_id(one.get("id")) and not one.get("withdrawn")]
+    valid = [
+        advisory
+        for advisory in advisories
+        if _is_id(advisory.get("id")) and not advisory.get("withdrawn")
+    ]
     found = [_finding(group, ecosystem, package) for group in _group_by_alias(valid)]
     return sorted(found, key=lambda one: (not one.malware, *one.severity.order, one.id))
 
@@ -115,7 +119,7 @@ def _events(
 
 def _aliases(advisory: Mapping[str, Any]) -> list[str]:
     aliases = advisory.get("aliases")
-    return [one for one in aliases if _is_id(one)] if isinstance(aliases, list) else []
+    return [alias for alias in aliases if _is_id(alias)] if isinstance(aliases, list) else []
 
 
 def _summary(advisory: Mapping[str, Any]) -> str:

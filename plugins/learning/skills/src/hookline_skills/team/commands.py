@@ -130,7 +130,7 @@ async def _log(plugin: Skills, name: str, number: int | None, json: bool) -> Non
     draft = own is not None and not own.plugin and not own.team
     if not versions and not draft:
         raise HooklineError(f"neither the team nor this home has a skill {name!r}")
-    rows = [_version_row(one) for one in versions]
+    rows = [_version_row(version) for version in versions]
     if draft:
         rows.append({**dict.fromkeys(rows[0] if rows else _VERSION_FIELDS, ""), "state": "draft"})
         rows[-1] |= {"version": 0, "parent": base_version(team, name)}

@@ -72,9 +72,7 @@ def _is_fine() -> bool:
         typer.echo(f"hookline: {problem}", err=True)
     path = config_file().path
     if not problems:
-        typer.echo(
-            f"{path}: {'no errors' if path.exists() else 'not there, so the defaults apply'}"
-        )
+        typer.echo(f"{path}: {'no errors' if path.exists() else 'missing, so the defaults apply'}")
     return not problems
 
 

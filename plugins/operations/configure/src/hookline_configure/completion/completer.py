@@ -167,7 +167,7 @@ class CommandLineInput:
         return [*self._node.get("options", ()), HOME_OPTION] if self._node else []
 
     def _find(self, name: str) -> dict[str, Any] | None:
-        return next((one for one in self._options() if name in one["names"]), None)
+        return next((option for option in self._options() if name in option["names"]), None)
 
     def complete(self) -> tuple[str, list[tuple[str, str]]]:
         """``files``, ``folders`` or ``words``, and the words with their descriptions."""

@@ -89,7 +89,7 @@ def _contents(root: Any, line: CommandLine) -> dict[str, Any]:
     )
     switches = values.get("plugins", dict.fromkeys(data["standard"], True))
     on = [name for name, value in switches.items() if value]
-    owners = {one.name: one.plugin for one in line.commands if one.plugin}
+    owners = {command.name: command.plugin for command in line.commands if command.plugin}
     keys = dict(_keys(core.schema()))
     for name in plugins:
         keys[f"plugins.{name}"] = {"help": plugins[name], "kind": ["true", "false"]}
@@ -184,7 +184,7 @@ def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             rows = [_resolved(one, schema) for one in (inner, *inner.get("anyOf", ()))]
             key = f"{prefix}{name}"
             yield key, {"help": inner.get("description", ""), "kind": _choices(rows)}
-            pending += [(f"{key}.", one) for one in rows if "properties" in one]
+            pending += [(f"{key}.", row) for row in rows if "properties" in row]
 
 
 def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
--- What each turn used, to be summed by whose it was and by what it worked with.
+-- The usage of each turn, to be summed by person or by what it used.
 -- name: used_by_turns
 SELECT u.session_id, u.turn_id, u.model, (u.input - 1) / 1000 AS thousands, COUNT(*) AS requests,
        SUM(u.input) AS input, SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write,

@@ -1,4 +1,4 @@
--- Tokens by quarters of an hour, which every local day begins with, and by kind.
+-- Tokens by kind and quarter of an hour; every local day begins with one.
 -- name: kinds
 SELECT CAST(u.created / 900 AS INTEGER) AS quarter, SUM(u.input) AS input,
        SUM(u.cache_read) AS cache_read, SUM(u.cache_write) AS cache_write, SUM(u.output) AS output

@@ -13,7 +13,7 @@ WHERE u.created >= :since
   AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
 GROUP BY u.model, (u.input - 1) / 1000;
 
--- By quarters of an hour, which every local day begins with.
+-- By quarter of an hour; every local day begins with one.
 -- name: quarters
 SELECT CAST(u.created / 900 AS INTEGER) AS quarter, SUM(u.input + u.output) AS tokens
 FROM usage u LEFT JOIN sessions s ON s.id = u.session_id

@@ -72,7 +72,11 @@ def _public_tree(tree: traces.Tree) -> traces.Tree:
 
 async def _find_session_id(host: Host, named: str) -> str:
     """The session's id by its beginning, found without ``host.storage``, which creates tables."""
-    ids = [one.id for one in await host.sessions(limit=MAX_SESSIONS) if one.id.startswith(named)]
+    ids = [
+        session.id
+        for session in await host.sessions(limit=MAX_SESSIONS)
+        if session.id.startswith(named)
+    ]
     if named in ids or len(ids) == 1:
         return named if named in ids else ids[0]
     if not ids:

@@ -87,8 +87,8 @@ class DoctorPage:
 
     def _channels(self) -> Part:
         rows = [
-            Row([one.name, "other people" if one.network else "admins only"])
-            for one in self._host.channels()
+            Row([channel.name, "other people" if channel.network else "admins only"])
+            for channel in self._host.channels()
         ]
         empty = "No channels are on. Turn one on under Plugins."
         return Table(["Channel", "Open to"], rows, "Channels", empty)

@@ -136,12 +136,12 @@ class InternalPages:
             [
                 Row(
                     [
-                        Timestamp(one["created"]),
-                        *(one[name] for name in CALL_COLUMNS),
-                        prefix_badge(one["broken"]),
+                        Timestamp(row["created"]),
+                        *(row[name] for name in CALL_COLUMNS),
+                        prefix_badge(row["broken"]),
                     ]
                 )
-                for one in rows[: paging.size]
+                for row in rows[: paging.size]
             ],
             title="Model calls",
             empty="No model calls yet.",
@@ -172,15 +172,15 @@ class InternalPages:
 
     async def trace(self, request: RequestLike) -> View:
         """``GET /trace[?session=ID][&turn=TURN]``: what happened in a turn, step by step."""
-        given = query_params(request)
-        session = given.get("session") or await traces.latest_session(self._host)
+        query = query_params(request)
+        session = query.get("session") or await traces.latest_session(self._host)
         kept = await traces.session_traces(self._host, session) if session else []
         if session is None or not kept:
             crumbs = (SESSIONS,)
             return View("Trace", [Text(f"No traces. To record them, {HOW_TO_TRACE}.")], "", crumbs)
         ids = await self._host.storage.fetch("turn_ids", id=session)
         numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
-        row = next((one for one in kept if one["turn_id"] == given.get("turn")), kept[-1])
+        row = next((one for one in kept if one["turn_id"] == query.get("turn")), kept[-1])
         tree = json.loads(row["tree"])
         choices = [_turn_link(session, one, row, numbers) for one in kept[-20:]]
         parts: list[Part] = [
@@ -237,8 +237,8 @@ def _turn_link(
 def tokens_by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
     """A chart of each plugin's tokens, for its prompt sections and its tools."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for one in costs:
-        found[one["plugin"]][one["section"].startswith("tool ")] += one["tokens"]
+    for cost in costs:
+        found[cost["plugin"]][cost["section"].startswith("tool ")] += cost["tokens"]
     ordered = sorted(found.items(), key=lambda item: -sum(item[1]))
     names = [name for name, _ in ordered]
     series = {

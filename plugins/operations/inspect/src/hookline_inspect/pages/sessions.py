@@ -66,9 +66,9 @@ class SessionPages:
 
     async def list(self, request: RequestLike) -> View:
         """``GET /sessions[?q=WORDS][&kind=KIND]``"""
-        who, given = identity(request), query_params(request)
-        words = " ".join(given.get("q", "").split())
-        kind = given.get("kind", "chat")
+        who, query = identity(request), query_params(request)
+        words = " ".join(query.get("q", "").split())
+        kind = query.get("kind", "chat")
         kind = kind if kind in KINDS else "chat"
         fields = [
             Field("q", "Search titles and messages", value=words),
@@ -159,7 +159,10 @@ class SessionPages:
             Actions(list(_actions(row, who))),
             *await self._related(row),
         ]
-        said = [{"seq": one["seq"], **body(one), **_times(one)} for one in messages[: paging.size]]
+        said = [
+            {"seq": message["seq"], **body(message), **_times(message)}
+            for message in messages[: paging.size]
+        ]
         shown = list(entries(said))
         parts.append(Transcript(shown) if shown else Text("No messages yet."))
         if more := paging.link(len(messages), "Later messages"):
@@ -189,7 +192,7 @@ class SessionPages:
         children = await self._host.storage.fetch(
             "page_children", id=row["id"], limit=SESSIONS_PER_PAGE
         )
-        related += [("led to", one) for one in children]
+        related += [("led to", child) for child in children]
         rows = [
             Row([how, _link(one), one["kind"], Timestamp(one["updated"])]) for how, one in related
         ]
@@ -197,37 +200,37 @@ class SessionPages:
 
     async def export(self, request: RequestLike) -> Download:
         """``GET /inspect/export?id=ID&as=jsonl|md``"""
-        given = query_params(request)
-        row = await self._session(identity(request), given.get("id", ""))
+        query = query_params(request)
+        row = await self._session(identity(request), query.get("id", ""))
         stored = await self._host.storage.fetch("messages", id=row["id"])
         messages = [
             {"seq": one["seq"], "turn": one["turn"], **body(one), "created": one["created"]}
             for one in stored
         ]
-        if given.get("as") == "md":
+        if query.get("as") == "md":
             text, kind = markdown(row, messages), "text/markdown; charset=utf-8"
-        elif given.get("as", "jsonl") == "jsonl":
-            lines = [json.dumps(one, ensure_ascii=False, default=str) for one in messages]
+        elif query.get("as", "jsonl") == "jsonl":
+            lines = [json.dumps(message, ensure_ascii=False, default=str) for message in messages]
             text, kind = "".join(f"{line}\n" for line in lines), "application/x-ndjson"
         else:
             raise Problem(400, "bad_format", "The format must be jsonl or md.")
-        ending = "md" if given.get("as") == "md" else "jsonl"
+        ending = "md" if query.get("as") == "md" else "jsonl"
         data = text.encode("utf-8", "backslashreplace")
         return Download(f"{row['id']}.{ending}", data, kind)
 
     async def rename(self, request: RequestLike) -> Redirect:
         """``POST /inspect/rename``: ``id title``"""
-        given = await read_form(request)
-        row = await self._session(identity(request), given.get("id", ""))
-        title = " ".join(given.get("title", "").split())[:MAX_TITLE_CHARS]
+        form = await read_form(request)
+        row = await self._session(identity(request), form.get("id", ""))
+        title = " ".join(form.get("title", "").split())[:MAX_TITLE_CHARS]
         await self._host.set_title(row["id"], title)
         message = f"Renamed to “{title}”." if title else "Title removed."
         return Redirect(build_path("sessions", row["id"]), message)
 
     async def delete(self, request: RequestLike) -> Redirect:
         """``POST /inspect/delete``: ``id``"""
-        given = await read_form(request)
-        row = await self._session(identity(request), given.get("id", ""))
+        form = await read_form(request)
+        row = await self._session(identity(request), form.get("id", ""))
         try:
             async with asyncio.timeout(10):
                 await inspection(self._host).delete_session(row["id"])

@@ -23,10 +23,14 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
     entry: TranscriptEntry | None = None
     for message in messages:
         blocks = message["blocks"]
-        results = bool(blocks) and all(one["type"] == "tool_result" for one in blocks)
-        names |= {one.get("id", ""): one["name"] for one in blocks if one["type"] == "tool_call"}
-        parts = [_part(one, names) for one in blocks if one["type"] != "text" or one.get("text")]
-        origins = "".join(dict.fromkeys(from_others(one) for one in blocks))
+        results = bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
+        names |= {
+            block.get("id", ""): block["name"] for block in blocks if block["type"] == "tool_call"
+        }
+        parts = [
+            _part(block, names) for block in blocks if block["type"] != "text" or block.get("text")
+        ]
+        origins = "".join(dict.fromkeys(from_others(block) for block in blocks))
         who = f"{SPEAKERS.get(message['role'], message['role'])}{origins}"
         if entry is not None and (results or entry.who == who == SPEAKERS["assistant"]):
             entry = replace(entry, parts=[*entry.parts, *parts])

@@ -190,8 +190,8 @@ def _timeline(
         yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "Timeline")
         return
     children = tree["children"]
-    yield Timeline([timeline_step(one) for one in children if not _is_quiet(one)], "Timeline")
-    if quiet := [timeline_step(one) for one in children if _is_quiet(one)]:
+    yield Timeline([timeline_step(child) for child in children if not _is_quiet(child)], "Timeline")
+    if quiet := [timeline_step(child) for child in children if _is_quiet(child)]:
         message = (
             f"{_plural(len(quiet), 'more step')} without effect, each under {MIN_SHOWN_MS:g} ms"
         )
@@ -242,8 +242,8 @@ def _tool_parts(row: Mapping[str, Any]) -> Iterator[Part]:
             Table(
                 ["Artifact"],
                 [
-                    Row([Link(one, build_path("artifacts", one))])
-                    for one in dict.fromkeys(artifacts)
+                    Row([Link(artifact_id, build_path("artifacts", artifact_id))])
+                    for artifact_id in dict.fromkeys(artifacts)
                 ],
             )
         )

@@ -1,5 +1,5 @@
--- What the pages read of core's tables. No `owner` and an empty `kind` or `pattern` stand for all; a
--- pattern is one of LIKE, masked with a backslash. A person's chat has the id `owner`.
+-- Queries of the pages on core's tables. A null `owner` and an empty `kind` or `pattern` mean all; a
+-- pattern is for LIKE, escaped with a backslash. A person's chat has the id `owner`.
 
 -- name: page_sessions
 SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.kind, s.parent_id, s.created, s.updated,

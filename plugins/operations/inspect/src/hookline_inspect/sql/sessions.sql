@@ -14,7 +14,7 @@ FROM sessions s
 WHERE s.channel = :channel AND s.chat_id = :chat_id AND s.kind = 'chat'
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
--- The one of that id first, then those whose ids begin with it.
+-- First the session with this id, then those whose ids begin with it.
 -- name: sessions_called
 SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.updated,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
@@ -28,7 +28,7 @@ SELECT seq, turn_id AS turn, body, created FROM messages WHERE session_id = :id 
 -- name: turn_ids
 SELECT turn_id FROM messages WHERE session_id = :id GROUP BY turn_id ORDER BY MIN(seq);
 
--- The pattern is one of LIKE, masked with a backslash.
+-- The pattern is for LIKE, escaped with a backslash.
 -- name: search
 SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id
 FROM messages m JOIN sessions s ON s.id = m.session_id

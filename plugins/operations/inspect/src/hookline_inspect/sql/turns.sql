@@ -17,7 +17,7 @@ WHERE turn_id = :turn ORDER BY seq;
 SELECT s.text FROM sidecars s JOIN messages m ON m.session_id = s.session_id AND m.seq = s.seq
 WHERE m.session_id = :id AND m.turn_id = :turn ORDER BY s.seq LIMIT 1;
 
--- The characters of what the turn's first request sent of the history, and of its own message.
+-- The characters of the history and of the turn's own message in its first request.
 -- name: turn_sizes
 SELECT COALESCE(SUM(CASE WHEN m.turn_id <> :turn THEN LENGTH(m.text) ELSE 0 END), 0) AS history,
        COALESCE(SUM(CASE WHEN m.turn_id = :turn THEN LENGTH(m.text) ELSE 0 END), 0) AS own
