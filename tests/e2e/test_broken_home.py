@@ -72,7 +72,7 @@ def state_of(path: Path) -> object:
     return path.read_bytes() if stat.S_ISREG(kind) else stat.S_IFMT(kind)
 
 
-def orderly(done: Finished, command: str) -> Finished:
+def assert_orderly_exit(done: Finished, command: str) -> Finished:
     """Assert that a command ended with an exit code and no stack trace."""
     assert done.code in (0, 1, 2), (command, done)
     assert "Traceback" not in done.err, (command, done.err)
@@ -91,7 +91,9 @@ def test_commands_work_with_a_file_that_prevents_a_start(
     was = state_of(path)
 
     def told(command: str) -> Finished:
-        done = orderly(hello_machine.run(*command.split(), env={"EDITOR": "true"}), command)
+        done = assert_orderly_exit(
+            hello_machine.run(*command.split(), env={"EDITOR": "true"}), command
+        )
         assert state_of(path) == was, command
         return done
 
@@ -126,8 +128,8 @@ def test_other_broken_files_prevent_nothing(hello_machine: Machine, how: str) ->
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         (NO_FILE | NO_TEXT)[how](path)
     was = [state_of(path) for path in paths]
-    done = orderly(hello_machine.run("run", "hi"), "run hi")
+    done = assert_orderly_exit(hello_machine.run("run", "hi"), "run hi")
     assert (done.code, done.out) == (0, "hello\n"), done
     for command in ("doctor --offline", "plugins list", "skills list", "insights"):
-        orderly(hello_machine.run(*command.split()), command)
+        assert_orderly_exit(hello_machine.run(*command.split()), command)
     assert [state_of(path) for path in paths] == was

@@ -43,9 +43,9 @@ def test_db_write_question_shows_statement_row_count_and_database(
     words = [sys.executable, "-m", "hookline", "run", "--model", model, "Ada sent all back."]
     with TerminalScreen(words, env=env, cwd=machine.workspace, rows=24) as screen:
         screen.wait_for("Deny")
-        shown = squeezed(screen.text)
-        assert squeezed(SQL) in shown, screen.text
-        assert squeezed("in shop: it changes 30 rows of orders") in shown
+        shown = without_whitespace(screen.text)
+        assert without_whitespace(SQL) in shown, screen.text
+        assert without_whitespace("in shop: it changes 30 rows of orders") in shown
         assert "of 30 rows)" in screen.text
         assert "note 1 " in screen.text
         screen.type("1\r")
@@ -55,6 +55,6 @@ def test_db_write_question_shows_statement_row_count_and_database(
     assert count == 30
 
 
-def squeezed(text: str) -> str:
+def without_whitespace(text: str) -> str:
     """Text without what a terminal's width does to it: its white space and frames."""
     return re.sub(r"[\s│┃|]+", "", text)

@@ -15,16 +15,16 @@ from hookline_skills import Skills
 SKILL = "---\nname: {0}\ndescription: Do {0}.\n---\n\nDo it.\n"
 
 
-def used(number: int, *said: Any) -> ModelResponse:
+def response_with_tokens(number: int, *said: Any) -> ModelResponse:
     """An answer that has used so many tokens."""
     blocks = said or (TextBlock("ok"),)
     return ModelResponse(blocks, "tools" if said else "end", Usage(input=number, output=1))
 
 
-def viewed(number: int, *names: str) -> ModelResponse:
+def skill_view_response(number: int, *names: str) -> ModelResponse:
     """An answer that looks at skills."""
     calls = (ToolCall(f"{number}-{one}", "skill_view", {"name": one}) for one in names)
-    return used(number, *calls)
+    return response_with_tokens(number, *calls)
 
 
 def test_insights_by_skill_counts_tokens_per_skill(
@@ -36,9 +36,13 @@ def test_insights_by_skill_counts_tokens_per_skill(
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(SKILL.format(name), "utf-8")
     steps = [
-        *(viewed(1000, "make-tea"), viewed(200, "make-tea"), used(30)),
-        *(viewed(4000, "make-tea", "bake-bread"), used(4)),
-        used(50000),
+        *(
+            skill_view_response(1000, "make-tea"),
+            skill_view_response(200, "make-tea"),
+            response_with_tokens(30),
+        ),
+        *(skill_view_response(4000, "make-tea", "bake-bread"), response_with_tokens(4)),
+        response_with_tokens(50000),
     ]
     h = harness(Insights, Skills, home=tmp_path / "home", model=steps)
     for session in ("first", "second", "third"):

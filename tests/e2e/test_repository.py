@@ -92,7 +92,7 @@ def say(request: pytest.FixtureRequest, machine: Machine) -> Say:
     return scripted if request.param == "scripted" else wired
 
 
-def worked(done: Finished, calls: int) -> None:
+def assert_worked(done: Finished, calls: int) -> None:
     """The turn ended well and nothing it did was stopped."""
     assert done.code == 0, done.err
     assert done.result["tool_calls"] == calls
@@ -109,7 +109,7 @@ def contents(root: Path) -> dict[str, bytes]:
     }
 
 
-def own_git(root: Path) -> str:
+def git_digest(root: Path) -> str:
     """A digest of the repository's own HEAD, index, refs and objects."""
     digest = hashlib.sha256()
     for path in sorted((root / ".git").rglob("*")):
@@ -124,11 +124,11 @@ def test_agent_edits_tests_breaks_and_rewinds_a_repository(
 ) -> None:
     skip_unless_git_can_write()
     assert len(contents(repository)) > 1000
-    worked(say(MEND, "The test of the price fails. Mend it."), 5)
+    assert_worked(say(MEND, "The test of the price fails. Mend it."), 5)
     assert "net * 1.19" in (repository / "shop/p7/m3.py").read_text()
     mended = contents(repository)
 
-    worked(say(BREAK, "Clean up."), 3)
+    assert_worked(say(BREAK, "Clean up."), 3)
     broken = contents(repository)
     assert "shop/p9/m1.py" not in broken
     assert "notes/plan.txt" in broken
@@ -136,11 +136,11 @@ def test_agent_edits_tests_breaks_and_rewinds_a_repository(
     listed = machine.run("run", "/rewind", "--session", "s").out
     checkpoint = re.findall(r"^([0-9a-f]{6,64})\s", listed, re.MULTILINE)[0]
     assert "Clean up." in listed
-    before = own_git(repository)
+    before = git_digest(repository)
     rewound = machine.run("run", f"/rewind {checkpoint}", "--session", "s")
     assert rewound.code == 0, rewound.err
     assert contents(repository) == mended
-    assert own_git(repository) == before
+    assert git_digest(repository) == before
     assert "notes/plan.txt" in rewound.out
 
     (undo,) = re.findall(r"/rewind ([0-9a-f]{6,64})", rewound.out)

@@ -57,11 +57,11 @@ def test_system_text_is_sent_once_and_not_stored(machine: Machine) -> None:
 @pytest.mark.sqlite
 def test_system_text_is_in_no_file_of_the_home(hello_machine: Machine) -> None:
     assert hello_machine.run("run", "one", "--system", "Speak as a Zebrafink.").out == "hello\n"
-    assert holders(hello_machine.home, b"Zebrafink") == []
-    assert holders(hello_machine.home, b"hello") != []
+    assert files_with(hello_machine.home, b"Zebrafink") == []
+    assert files_with(hello_machine.home, b"hello") != []
 
 
-def holders(home: Path, text: bytes) -> list[str]:
+def files_with(home: Path, text: bytes) -> list[str]:
     """The files that hold a text."""
     files = [path for path in home.rglob("*") if path.is_file()]
     return [path.name for path in files if text in path.read_bytes()]

@@ -39,7 +39,7 @@ def well_formed(done: Finished) -> list[str]:
     return types
 
 
-def squeezed(types: list[str]) -> list[str]:
+def without_repeats(types: list[str]) -> list[str]:
     """The types without repeats of the same one."""
     return [t for at, t in enumerate(types) if at == 0 or types[at - 1] != t]
 
@@ -52,7 +52,7 @@ def test_run_json_events_of_a_turn_with_tools(machine: Machine) -> None:
     )
     done = machine.run("run", "look", "--model", model, "--session", "s", "--json")
     assert done.code == 0, done.err
-    types = squeezed(well_formed(done))
+    types = without_repeats(well_formed(done))
     assert types == ["start", "delta", "tool_call", "tool_result", "delta", "result"]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for event in done.events:

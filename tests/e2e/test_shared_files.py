@@ -39,7 +39,7 @@ def note(machine: Machine) -> Path:
     return machine.home / "memories" / "MEMORY.md"
 
 
-def looked(machine: Machine) -> Machine:
+def sync(machine: Machine) -> Machine:
     """Run a turn, so that the home syncs its files."""
     assert machine.run("run", "hi").code == 0
     return machine
@@ -52,7 +52,7 @@ def test_shared_notes_and_skills_and_deletions_reach_the_other_home(
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers Grüße")
     calls(here, "skill_manage", action="create", name="make-tea", content=SKILL)
-    looked(there)
+    sync(there)
     assert note(there).read_bytes() == note(here).read_bytes()
     assert "Prefers Grüße" in note(there).read_text()
     skill = Path("skills") / "make-tea" / "SKILL.md"
@@ -61,7 +61,7 @@ def test_shared_notes_and_skills_and_deletions_reach_the_other_home(
     assert (there.home / skill).stat().st_mode & 0o777 == 0o600
     calls(there, "memory", action="add", content="Drinks Oolong")
     assert there.run("skills", "archive", "make-tea").code == 0
-    looked(here)
+    sync(here)
     assert "Drinks Oolong" in note(here).read_text()
     assert "Prefers Grüße" in note(here).read_text()
     assert not (here.home / skill).exists()
@@ -71,15 +71,15 @@ def test_shared_notes_and_skills_and_deletions_reach_the_other_home(
 def test_manual_edit_is_kept_and_reaches_other_homes(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
-    looked(there)
+    sync(there)
     note(there).write_text("Prefers coffee\n")
-    looked(there)
+    sync(there)
     assert note(there).read_text() == "Prefers coffee\n"
-    looked(here)
+    sync(here)
     assert note(here).read_text() == "Prefers coffee\n"
     note(here).unlink()
-    looked(here)
-    looked(there)
+    sync(here)
+    sync(there)
     assert not note(there).exists()
 
 
@@ -87,12 +87,12 @@ def test_manual_edit_is_kept_and_reaches_other_homes(node: Callable[[str], Machi
 def test_shared_file_conflict_keeps_both_edits(node: Callable[[str], Machine]) -> None:
     here, there = node("here"), node("there")
     calls(here, "memory", action="add", content="Prefers tea")
-    looked(there)
+    sync(there)
     note(here).write_text("Prefers coffee\n")
     note(there).write_text("Prefers cocoa\n")
-    looked(here)
-    looked(there)
-    looked(here)
+    sync(here)
+    sync(there)
+    sync(here)
     assert note(here).read_text() == note(there).read_text() == "Prefers cocoa\n"
     kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["Prefers coffee\n"]
@@ -107,11 +107,11 @@ def test_joining_home_gets_shared_files_and_loses_nothing(node: Callable[[str], 
     skill = there.home / "skills" / "own" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(SKILL.replace("make-tea", "own"))
-    looked(there)
+    sync(there)
     assert "Prefers tea" in note(there).read_text()
     kept = list((there.home / "plugins" / "shared-files" / "conflicts").iterdir())
     assert [file.read_text() for file in kept] == ["An older note\n"]
-    looked(here)
+    sync(here)
     assert (here.home / "skills" / "own" / "SKILL.md").read_bytes() == skill.read_bytes()
 
 
@@ -128,8 +128,8 @@ def test_shared_files_skip_links_and_binary_files(
     (folder / "picture.bin").write_bytes(b"\xff\xfe\x00")
     (folder / "link").symlink_to(secret)
     (folder / ".hidden").write_text("hidden")
-    looked(here)
-    looked(there)
+    sync(here)
+    sync(there)
     assert [file.name for file in (there.home / "skills" / "odd").iterdir()] == ["SKILL.md"]
 
 
@@ -148,12 +148,12 @@ def test_shared_file_synced_by_another_process_is_not_an_edit(
     here, there = node("here"), node("there")
     known = there.home / "plugins" / "shared-files" / "shared-files.json"
     calls(here, "memory", action="add", content="First")
-    looked(there)
+    sync(there)
     before = known.read_bytes()
     calls(here, "memory", action="add", content="Second")
-    looked(there)
+    sync(there)
     known.write_bytes(before)  # as another process there wrote it that had not seen the second
     calls(here, "memory", action="add", content="Third")
-    looked(there)
+    sync(there)
     assert "Third" in note(there).read_text()
     assert not (there.home / "plugins" / "shared-files" / "conflicts").exists()

@@ -9,7 +9,7 @@ import pytest
 from support.machine import Machine
 
 
-def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
+def start_waiting_turn(machine: Machine, session: str) -> subprocess.Popen[bytes]:
     """A process in the middle of a turn that ends once there is a file ``go``."""
     command = "touch began; until [ -e go ]; do sleep 0.05; done"
     model = machine.script(
@@ -26,7 +26,7 @@ def held(machine: Machine, session: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.slow
 def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> None:
-    first = held(machine, "s")
+    first = start_waiting_turn(machine, "s")
     model = machine.script({"when": "second", "text": "second answer"})
     second = machine.start("run", "second", "--session", "s", "--model", model, "--json")
     assert second.stdout is not None
@@ -49,7 +49,7 @@ def test_second_process_on_a_session_waits_for_the_first(machine: Machine) -> No
 
 @pytest.mark.slow
 def test_processes_on_two_sessions_run_in_parallel(machine: Machine) -> None:
-    first = held(machine, "a")
+    first = start_waiting_turn(machine, "a")
     model = machine.script({"text": "second answer"})
     second = machine.run("run", "second", "--session", "b", "--model", model)
     still_at_work = first.poll() is None

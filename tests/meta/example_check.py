@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from meta.place import CheckFailed, Place, expect
+from meta.check_environment import CheckEnvironment, CheckFailed, expect
 from meta.tree import ROOT, Dist, dists, normal, required
 
 EXAMPLE = Dist(ROOT / "examples" / "hookline-standup")
@@ -56,86 +56,88 @@ def needed() -> set[str]:
     return found
 
 
-def build(place: Place, wheels: Path) -> None:
+def build(environment: CheckEnvironment, wheels: Path) -> None:
     """Wheels of what is needed and of the example, each with its sdist."""
     names = needed()
     command = ("uv", "build", "--quiet", "--out-dir", wheels)
     for name in names:
-        place.run(*command, "--package", name, cwd=ROOT)
-    place.run(*command, EXAMPLE.folder)
+        environment.run(*command, "--package", name, cwd=ROOT)
+    environment.run(*command, EXAMPLE.folder)
     found = sorted(normal(wheel.name.partition("-")[0]) for wheel in wheels.glob("*.whl"))
     expect(found=found, wanted=sorted([*names, EXAMPLE.name]), what="wheels")
 
 
-def check_own_tests(place: Place) -> None:
+def check_own_tests(environment: CheckEnvironment) -> None:
     """The example's tests and types, against what is installed: its sources are not there."""
     for name in ("pyproject.toml", "tests"):
-        source, target = EXAMPLE.folder / name, place.folder / "clone" / name
+        source, target = EXAMPLE.folder / name, environment.folder / "clone" / name
         target.parent.mkdir(exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
     clone = target.parent
     group = f"{clone / 'pyproject.toml'}:dev"
-    place.run("uv", "pip", "install", "--quiet", "--python", place.bin.parent, "--group", group)
-    place.run(place.bin / "python", "-m", "pytest", cwd=clone)
-    place.run(place.bin / "python", "-m", "mypy", "tests", cwd=clone)
-    place.run(place.bin / "python", "-m", "mypy", "-p", EXAMPLE.module, cwd=clone)
+    environment.run(
+        "uv", "pip", "install", "--quiet", "--python", environment.bin.parent, "--group", group
+    )
+    environment.run(environment.bin / "python", "-m", "pytest", cwd=clone)
+    environment.run(environment.bin / "python", "-m", "mypy", "tests", cwd=clone)
+    environment.run(environment.bin / "python", "-m", "mypy", "-p", EXAMPLE.module, cwd=clone)
 
 
-def check_switching_on(place: Place) -> None:
+def check_switching_on(environment: CheckEnvironment) -> None:
     """It is off until it is enabled; then ``info`` shows what it brings."""
-    expect_state(place, "off")
-    place.hookline("plugins", "enable", "standup")
-    expect_state(place, "on")
-    text = place.hookline("plugins", "info", "standup")
+    expect_state(environment, "off")
+    environment.hookline("plugins", "enable", "standup")
+    expect_state(environment, "on")
+    text = environment.hookline("plugins", "info", "standup")
     for word in (EXAMPLE.name, "pre_prompt", "standup_note", "/standup-clear", "keep_days"):
         expect(found=word in text, wanted=True, what=f"plugins info names {word}")
 
 
-def check_a_turn(place: Place) -> None:
+def check_a_turn(environment: CheckEnvironment) -> None:
     """The model keeps a note, ``/standup`` shows it, and a day later the model is reminded."""
-    (place.folder / SCENARIO).write_text(json.dumps({"steps": STEPS}), "utf-8")
-    said = run(place, "I wrote the parser; no reviewer")
+    (environment.folder / SCENARIO).write_text(json.dumps({"steps": STEPS}), "utf-8")
+    said = run(environment, "I wrote the parser; no reviewer")
     expect(found=said.strip(), wanted="It is noted.", what="the answer")
-    shown = run(place, "/standup")
+    shown = run(environment, "/standup")
     expect(found="wrote the parser (blocked: no reviewer)" in shown, wanted=True, what="/standup")
-    said = run(place, "good morning", "env", TOMORROW)
+    said = run(environment, "good morning", "env", TOMORROW)
     expect(found=said.strip(), wanted="Is there a reviewer by now?", what="the reminded answer")
 
 
-def check_removing(place: Place) -> None:
+def check_removing(environment: CheckEnvironment) -> None:
     """Disabled it is off and its notes stay; purged they are gone."""
     for last, left in (("disable", True), ("purge", False)):
-        place.hookline("plugins", "disable", "standup")
-        expect_state(place, "off")
+        environment.hookline("plugins", "disable", "standup")
+        expect_state(environment, "off")
         if last == "purge":
-            place.hookline("plugins", "purge", "standup", "--yes")
-        place.hookline("plugins", "enable", "standup")
-        shown = run(place, "/standup")
+            environment.hookline("plugins", "purge", "standup", "--yes")
+        environment.hookline("plugins", "enable", "standup")
+        shown = run(environment, "/standup")
         expect(found="wrote the parser" in shown, wanted=left, what=f"a note after {last}")
 
 
-def run(place: Place, prompt: str, *before: str) -> str:
+def run(environment: CheckEnvironment, prompt: str, *before: str) -> str:
     """What ``hookline run`` prints for a prompt; ``before`` is put before the command."""
     model = ("--model", f"scripted/{SCENARIO}")
-    return place.run(*before, place.bin / "hookline", "run", prompt, *model)
+    return environment.run(*before, environment.bin / "hookline", "run", prompt, *model)
 
 
-def expect_state(place: Place, wanted: str) -> None:
+def expect_state(environment: CheckEnvironment, wanted: str) -> None:
     """Raise CheckFailed unless ``plugins list`` shows the example in this state."""
-    rows = json.loads(place.hookline("plugins", "list", "--json"))
+    rows = json.loads(environment.hookline("plugins", "list", "--json"))
     state = {row["name"]: row["state"] for row in rows}.get("standup")
     expect(found=state, wanted=wanted, what="state of standup")
 
 
-def checks(place: Place, wheels: Path) -> list[tuple[str, Callable[[], None]]]:
+def checks(environment: CheckEnvironment, wheels: Path) -> list[tuple[str, Callable[[], None]]]:
     """The steps in order; each needs the one before."""
     return [
-        ("build", partial(build, place, wheels)),
-        ("install", lambda: place.install_wheels(*sorted(wheels.glob("*.whl")))),
-        ("own tests", partial(check_own_tests, place)),
-        ("switching on", partial(check_switching_on, place)),
-        ("a turn", partial(check_a_turn, place)),
-        ("removing", partial(check_removing, place)),
+        ("build", partial(build, environment, wheels)),
+        ("install", lambda: environment.install_wheels(*sorted(wheels.glob("*.whl")))),
+        ("own tests", partial(check_own_tests, environment)),
+        ("switching on", partial(check_switching_on, environment)),
+        ("a turn", partial(check_a_turn, environment)),
+        ("removing", partial(check_removing, environment)),
     ]
 
 
@@ -144,7 +146,7 @@ def main() -> int:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hookline-example-") as name:
         folder = Path(name)
-        for what, check in checks(Place(folder / "place"), folder / "dist"):
+        for what, check in checks(CheckEnvironment(folder / "environment"), folder / "dist"):
             try:
                 check()
             except CheckFailed as failure:

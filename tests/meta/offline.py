@@ -14,7 +14,7 @@ import tarfile
 from functools import cache
 from pathlib import Path
 
-from meta.place import CheckFailed, Place, expect
+from meta.check_environment import CheckEnvironment, CheckFailed, expect
 from meta.tree import ROOT
 
 RECIPE = ROOT / "packaging" / "wheelhouse.py"
@@ -36,12 +36,12 @@ def cut_off() -> tuple[str, ...]:
 class Server:
     """A machine without a network, which has the unpacked archive and nothing else."""
 
-    def __init__(self, place: Place, unpacked: Path) -> None:
-        self.place = place
+    def __init__(self, environment: CheckEnvironment, unpacked: Path) -> None:
+        self.environment = environment
         self.unpacked = unpacked
-        self.prefix = place.folder / "prefix"
-        self.bin = place.folder / "bin"
-        scenario = place.folder / "scenario.yaml"
+        self.prefix = environment.folder / "prefix"
+        self.bin = environment.folder / "bin"
+        scenario = environment.folder / "scenario.yaml"
         scenario.write_text(SCENARIO, "utf-8")
 
     @property
@@ -53,15 +53,15 @@ class Server:
         """What a command prints that has no network and none of this environment's settings."""
         env = {
             "PATH": os.environ["PATH"],
-            "HOME": str(self.place.folder),
-            "HOOKLINE_HOME": str(self.place.home),
+            "HOME": str(self.environment.folder),
+            "HOOKLINE_HOME": str(self.environment.home),
             "PIP_INDEX_URL": NOWHERE,
             "UV_DEFAULT_INDEX": NOWHERE,
-            "UV_CACHE_DIR": str(self.place.folder / "cache"),
+            "UV_CACHE_DIR": str(self.environment.folder / "cache"),
             "UV_PYTHON_DOWNLOADS": "never",
         }
         words = [f"{name}={value}" for name, value in (env | settings).items()]
-        return self.place.run(*cut_off(), "env", "-i", *words, *command)
+        return self.environment.run(*cut_off(), "env", "-i", *words, *command)
 
     def install(self, *options: str | Path) -> str:
         """Run ``install.sh``."""
@@ -89,17 +89,17 @@ class Server:
         return sorted(folder.name for folder in (self.prefix / "releases").iterdir())
 
 
-def archive_of(place: Place, built: Path) -> Path:
+def archive_of(environment: CheckEnvironment, built: Path) -> Path:
     """Build the archive, compare its checksums, and unpack it."""
-    out = place.folder / "out"
-    place.run(sys.executable, RECIPE, "--built", built, "--out", out, cwd=ROOT)
+    out = environment.folder / "out"
+    environment.run(sys.executable, RECIPE, "--built", built, "--out", out, cwd=ROOT)
     [archive] = out.glob("*.tar.gz")
     told = Path(f"{archive}.sha256").read_text("utf-8").split()
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     expect(found=told, wanted=[digest, archive.name], what="checksum of the archive")
     with tarfile.open(archive) as tar:
-        tar.extractall(place.folder, filter="data")
-    return place.folder / archive.name.removesuffix(".tar.gz")
+        tar.extractall(environment.folder, filter="data")
+    return environment.folder / archive.name.removesuffix(".tar.gz")
 
 
 def check_contents(unpacked: Path, built: Path) -> None:
@@ -145,12 +145,12 @@ def check_install(server: Server) -> None:
     server.run("sh", server.prefix / "install.sh", "--uninstall", "--prefix", server.prefix)
     left = [path for path in (server.prefix, hookline) if os.path.lexists(path)]
     expect(found=left, wanted=[], what="left by --uninstall")
-    expect(found=(server.place.home / "config.yaml").exists(), wanted=True, what="data kept")
+    expect(found=(server.environment.home / "config.yaml").exists(), wanted=True, what="data kept")
 
 
 def check_uv(server: Server) -> None:
     """``uv tool install`` with nothing but the folder of wheels, and an empty cache."""
-    tools = {"UV_TOOL_DIR": server.place.folder / "tools", "UV_TOOL_BIN_DIR": server.bin}
+    tools = {"UV_TOOL_DIR": server.environment.folder / "tools", "UV_TOOL_BIN_DIR": server.bin}
     server.run(
         *("uv", "tool", "install", "--quiet", "--python", sys.executable, "--offline"),
         *("--no-index", "--find-links", server.wheels, STANDARD),
@@ -162,13 +162,13 @@ def check_uv(server: Server) -> None:
 
 def check_pipx(server: Server) -> str | None:
     """``pipx install`` likewise; the reason where pipx itself cannot be had."""
-    own = server.place.folder / "pipx"
+    own = server.environment.folder / "pipx"
     try:
-        server.place.run("uv", "venv", "--quiet", "--python", sys.executable, own)
-        server.place.run("uv", "pip", "install", "--quiet", "--python", own, "pipx")
+        server.environment.run("uv", "venv", "--quiet", "--python", sys.executable, own)
+        server.environment.run("uv", "pip", "install", "--quiet", "--python", own, "pipx")
     except CheckFailed as failure:
         return f"pipx cannot be had: {failure}"
-    folders = {"PIPX_HOME": server.place.folder / "pipx-home", "PIPX_BIN_DIR": server.bin}
+    folders = {"PIPX_HOME": server.environment.folder / "pipx-home", "PIPX_BIN_DIR": server.bin}
     server.run(
         *(own / "bin" / "pipx", "install", "--python", sys.executable),
         *("--pip-args", f"--no-index --find-links {server.wheels}", STANDARD),
@@ -180,10 +180,10 @@ def check_pipx(server: Server) -> str | None:
 
 def check(folder: Path, built: Path) -> None:
     """All checks of the archive."""
-    place = Place(folder / "archive")
-    unpacked = archive_of(place, built)
+    environment = CheckEnvironment(folder / "archive")
+    unpacked = archive_of(environment, built)
     check_contents(unpacked, built)
-    server = Server(place, unpacked)
+    server = Server(environment, unpacked)
     check_install(server)
     check_uv(server)
     skipped = check_pipx(server)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from meta import offline
-from meta.place import CheckFailed, Place, expect
+from meta.check_environment import CheckEnvironment, CheckFailed, expect
 from meta.tree import ROOT, Dist, dists, needed, normal, root_pyproject, tracked_files
 
 WORKERS = 2
@@ -33,7 +33,7 @@ LOAD = (
 
 def build(folder: Path) -> dict[str, Path]:
     """Build everything; dist name to wheel."""
-    Place(folder / "build").run(
+    CheckEnvironment(folder / "build").run(
         *("uv", "build", "--quiet", "--all-packages", "--out-dir", folder), cwd=ROOT
     )
     wheels = {normal(wheel.name.partition("-")[0]): wheel for wheel in folder.glob("*.whl")}
@@ -43,34 +43,42 @@ def build(folder: Path) -> dict[str, Path]:
     return wheels
 
 
-def check_core(place: Place, wheels: dict[str, Path]) -> None:
+def check_core(environment: CheckEnvironment, wheels: dict[str, Path]) -> None:
     """The core wheel alone starts, says its version and has none of the plugins' commands."""
-    place.install_wheels(wheels["hookline"])
-    place.python("-c", LOAD, "hookline")
+    environment.install_wheels(wheels["hookline"])
+    environment.python("-c", LOAD, "hookline")
     version = wheels["hookline"].name.split("-")[1]
-    expect(found=version in place.hookline("--version"), wanted=True, what=f"version {version}")
-    expect(found="--version" in place.hookline("--help"), wanted=True, what="help of core alone")
-    told = place.refused("plugins", "list")
+    expect(
+        found=version in environment.hookline("--version"), wanted=True, what=f"version {version}"
+    )
+    expect(
+        found="--version" in environment.hookline("--help"), wanted=True, what="help of core alone"
+    )
+    told = environment.refused("plugins", "list")
     expect(found="No such command" in told, wanted=True, what=f"core alone: {told}")
-    expect(found=set(place.states().values()) & {"on"}, wanted=set(), what="plugins of core alone")
+    expect(
+        found=set(environment.states().values()) & {"on"},
+        wanted=set(),
+        what="plugins of core alone",
+    )
 
 
-def check_dist(place: Place, wheels: dict[str, Path], dist: Dist) -> None:
+def check_dist(environment: CheckEnvironment, wheels: dict[str, Path], dist: Dist) -> None:
     """A wheel with core and what it depends on: it imports, loads, and can be switched on."""
     together = needed(dist)
-    place.install_wheels(wheels["hookline"], *(wheels[normal(one.name)] for one in together))
-    place.python("-c", IMPORT, dist.module)
-    place.python("-c", LOAD, dist.name)
+    environment.install_wheels(wheels["hookline"], *(wheels[normal(one.name)] for one in together))
+    environment.python("-c", IMPORT, dist.module)
+    environment.python("-c", LOAD, dist.name)
     names = [name for one in together if one.is_plugin for name in one.entry_points]
     if dist.is_plugin:
-        switched_on(place, names)
+        switched_on(environment, names)
 
 
-def switched_on(place: Place, names: list[str]) -> None:
+def switched_on(environment: CheckEnvironment, names: list[str]) -> None:
     """Name plugins in a config and see them on."""
     chosen = json.dumps({"plugins": dict.fromkeys(names, True)})
-    (place.home / "config.yaml").write_text(chosen, "utf-8")
-    states = place.states()
+    (environment.home / "config.yaml").write_text(chosen, "utf-8")
+    states = environment.states()
     found = {name: states.get(name, "missing") for name in names}
     for name, told in REFUSES.items():
         if told in found.get(name, ""):
@@ -78,32 +86,36 @@ def switched_on(place: Place, names: list[str]) -> None:
     expect(found=found, wanted=dict.fromkeys(names, "on"), what="plugins switched on")
 
 
-def check_pip(place: Place) -> None:
+def check_pip(environment: CheckEnvironment) -> None:
     """``pip install .`` and the standard set in place, from a copy of the clone, without uv."""
-    clone = place.folder / "clone"
+    clone = environment.folder / "clone"
     for file in tracked_files():
         target = clone / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, target)
-    venv.create(place.bin.parent, with_pip=True)
-    pip = (place.bin / "python", "-m", "pip", "install", "--quiet")
-    place.run(*pip, ".", cwd=clone)
-    place.hookline("--version")
+    venv.create(environment.bin.parent, with_pip=True)
+    pip = (environment.bin / "python", "-m", "pip", "install", "--quiet")
+    environment.run(*pip, ".", cwd=clone)
+    environment.hookline("--version")
     extra = root_pyproject()["project"]["optional-dependencies"]["standard"]
     named = [dist for dist in dists() if dist.name in extra]
     standard = list({one.name: one for dist in named for one in needed(dist)}.values())
     folders = [f"./{dist.folder.relative_to(ROOT)}" for dist in standard]
-    place.run(*pip, *(word for folder in (".", *folders) for word in ("-e", folder)), cwd=clone)
-    switched_on(place, [name for dist in standard if dist.is_plugin for name in dist.entry_points])
+    environment.run(
+        *pip, *(word for folder in (".", *folders) for word in ("-e", folder)), cwd=clone
+    )
+    switched_on(
+        environment, [name for dist in standard if dist.is_plugin for name in dist.entry_points]
+    )
 
 
 def checks(folder: Path, wheels: dict[str, Path]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Every check with its name; the slowest first."""
-    yield "pip", partial(check_pip, Place(folder / "pip"))
+    yield "pip", partial(check_pip, CheckEnvironment(folder / "pip"))
     yield "archive", partial(offline.check, folder, next(iter(wheels.values())).parent)
-    yield "core", partial(check_core, Place(folder / "core"), wheels)
+    yield "core", partial(check_core, CheckEnvironment(folder / "core"), wheels)
     for dist in dists():
-        yield dist.name, partial(check_dist, Place(folder / dist.name), wheels, dist)
+        yield dist.name, partial(check_dist, CheckEnvironment(folder / dist.name), wheels, dist)
 
 
 def main() -> int:

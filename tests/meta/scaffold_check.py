@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-from meta.place import CheckFailed, Place, expect
+from meta.check_environment import CheckEnvironment, CheckFailed, expect
 from meta.tree import ROOT, dists, needed, normal
 
 NAME = "my-weather"
@@ -33,7 +33,7 @@ def build(folder: Path) -> list[Path]:
     """The wheels of core and of what is brought, with what they depend on in the workspace."""
     brought = [dist for dist in dists() if dist.folder.name in BROUGHT]
     names = {"hookline", *(normal(one.name) for dist in brought for one in needed(dist))}
-    builder = Place(folder / "build")
+    builder = CheckEnvironment(folder / "build")
     for name in sorted(names):
         command = ("uv", "build", "--quiet", "--wheel", "--package", name)
         builder.run(*command, "--out-dir", folder / "dist", cwd=ROOT)
@@ -42,58 +42,64 @@ def build(folder: Path) -> list[Path]:
     return wheels
 
 
-def generated(place: Place, name: str, installer: str, kind: str = "plugin") -> Path:
+def generated(
+    environment: CheckEnvironment, name: str, installer: str, kind: str = "plugin"
+) -> Path:
     """Create a plugin and follow the printed next steps exactly; return its repository.
 
     ``installer`` is the program that should have been recommended here.
     """
-    told = place.hookline("plugins", "new", name, "--kind", kind)
-    repository = place.folder / f"hookline-{name}"
+    told = environment.hookline("plugins", "new", name, "--kind", kind)
+    repository = environment.folder / f"hookline-{name}"
     commands = [line.strip() for line in told.splitlines() if line.startswith("  ")]
     expect(found=len(commands), wanted=4, what=f"number of commands in {commands}")
     expect(found=installer in commands[1], wanted=True, what=f"{installer} in {commands[1]}")
-    path = os.pathsep.join([str(place.bin), os.environ["PATH"]])
-    place.run("sh", "-euc", "\n".join([f"export PATH={shlex.quote(path)}", *commands]))
+    path = os.pathsep.join([str(environment.bin), os.environ["PATH"]])
+    environment.run("sh", "-euc", "\n".join([f"export PATH={shlex.quote(path)}", *commands]))
     if kind in ("provider", "store"):
         key, wanted = ("model", f"{name}/quiet") if kind == "provider" else ("store", name)
-        config = yaml.safe_load((place.home / "config.yaml").read_text("utf-8"))
+        config = yaml.safe_load((environment.home / "config.yaml").read_text("utf-8"))
         expect(found=config.get(key), wanted=wanted, what=f"{key} in config.yaml")
-        place.hookline("config", "check")
+        environment.hookline("config", "check")
     else:
-        expect(found=place.states().get(name), wanted="on", what=f"plugin {name} after enable")
+        expect(
+            found=environment.states().get(name), wanted="on", what=f"plugin {name} after enable"
+        )
     return repository
 
 
-def ready(folder: Path) -> Place:
+def ready(folder: Path) -> CheckEnvironment:
     """An environment with core and the command, which a config of its own switches on."""
-    place = Place(folder / "place")
-    place.install_wheels(*build(folder))
-    (place.home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
-    return place
+    environment = CheckEnvironment(folder / "environment")
+    environment.install_wheels(*build(folder))
+    (environment.home / "config.yaml").write_text("plugins: {scaffold: true}\n", "utf-8")
+    return environment
 
 
-def check_code(place: Place, repository: Path) -> None:
+def check_code(environment: CheckEnvironment, repository: Path) -> None:
     """Lint, format and types are clean, warnings are no excuse; the CI file runs just these."""
     steps = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["pytest"]]
-    place.run(place.bin / "ruff", "check", cwd=repository)
-    place.run(place.bin / "ruff", "format", "--check", cwd=repository)
+    environment.run(environment.bin / "ruff", "check", cwd=repository)
+    environment.run(environment.bin / "ruff", "format", "--check", cwd=repository)
     # What it knows of Hookline serves every repository.
-    place.run(place.bin / "mypy", "--cache-dir", place.folder / "mypy", cwd=repository)
-    told = place.run(place.bin / "pytest", "-W", "error", cwd=repository)
+    environment.run(
+        environment.bin / "mypy", "--cache-dir", environment.folder / "mypy", cwd=repository
+    )
+    told = environment.run(environment.bin / "pytest", "-W", "error", cwd=repository)
     expect(found=re.findall("skipped|xfailed|deselected", told), wanted=[], what=told)
     workflow = yaml.safe_load((repository / ".github/workflows/ci.yml").read_text("utf-8"))
     runs = [step["run"].split() for step in workflow["jobs"]["check"]["steps"] if "run" in step]
     expect(found=runs[-len(steps) :], wanted=steps, what="the last steps of ci.yml")
 
 
-def check_wrong_hook(place: Place, repository: Path) -> None:
+def check_wrong_hook(environment: CheckEnvironment, repository: Path) -> None:
     """The generated type check sees a hook whose event has the wrong type."""
     source = repository / "src" / MODULE / "__init__.py"
     good = source.read_text("utf-8")
     line = next(one for one in good.splitlines() if "def pre_tool" in one)
     source.write_text(good.replace(line.strip(), WRONG_HOOK), "utf-8")
     try:
-        place.run(place.bin / "mypy", cwd=repository)
+        environment.run(environment.bin / "mypy", cwd=repository)
     except CheckFailed as failure:
         expect(found="[override]" in str(failure), wanted=True, what=f"override in {failure}")
     else:
@@ -102,12 +108,12 @@ def check_wrong_hook(place: Place, repository: Path) -> None:
         source.write_text(good, "utf-8")
 
 
-def check_wheel(place: Place, repository: Path) -> None:
+def check_wheel(environment: CheckEnvironment, repository: Path) -> None:
     """It can be published: a wheel with the package, its types, its licence and entry point."""
-    place.run(
-        "uv", "build", "--quiet", "--wheel", "--out-dir", place.folder / "out", cwd=repository
+    environment.run(
+        "uv", "build", "--quiet", "--wheel", "--out-dir", environment.folder / "out", cwd=repository
     )
-    (wheel,) = (place.folder / "out").glob("*.whl")
+    (wheel,) = (environment.folder / "out").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (table,) = (name for name in names if name.endswith("/entry_points.txt"))
@@ -124,16 +130,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hookline-scaffold-") as name:
         folder = Path(name)
         try:
-            place = ready(folder)
-            repository = generated(place, NAME, "uv pip install")
-            check_code(place, repository)
-            check_wrong_hook(place, repository)
-            check_wheel(place, repository)
+            environment = ready(folder)
+            repository = generated(environment, NAME, "uv pip install")
+            check_code(environment, repository)
+            check_wrong_hook(environment, repository)
+            check_wheel(environment, repository)
             for kind in OTHERS:
-                check_code(place, generated(place, f"my-{kind}", "uv pip install", kind))
-            expect(found=place.hookline("run", "Hello"), wanted="Hello\n", what="what is answered")
-            place.run("uv", "pip", "install", "--quiet", "--python", place.bin.parent, "pip")
-            generated(place, "rain", "-m pip install")
+                check_code(
+                    environment, generated(environment, f"my-{kind}", "uv pip install", kind)
+                )
+            expect(
+                found=environment.hookline("run", "Hello"),
+                wanted="Hello\n",
+                what="what is answered",
+            )
+            environment.run(
+                "uv", "pip", "install", "--quiet", "--python", environment.bin.parent, "pip"
+            )
+            generated(environment, "rain", "-m pip install")
         except CheckFailed as failure:
             print(f"scaffold: failed\n{failure}", file=sys.stderr)
             return 1

@@ -49,7 +49,7 @@ def question(api: Any, part: str, chat: int) -> Any:
     return shown, replace(shown)
 
 
-def code_in(text: str) -> str:
+def pairing_code(text: str) -> str:
     """The pairing code that an unknown person got."""
     assert text.startswith("I do not know you yet.")
     return text.splitlines()[0].split()[-1]
@@ -122,14 +122,14 @@ def test_button_press_by_a_stranger_in_a_group_is_ignored(
     channel_home: ChannelHome, api: Any
 ) -> None:
     api.say(GUEST, "hello")
-    code = code_in(api.wait(lambda: api.texts(GUEST))[0])
+    code = pairing_code(api.wait(lambda: api.texts(GUEST))[0])
     assert channel_home.run("pairing", "approve", code)[0] == 0
     folder = channel_home.folder_to_remove("grouped")
     api.say(GROUP, "@hookline_bot remove grouped", BOSS)
     asked, before = question(api, remove("grouped"), GROUP)
     presses = [api.press(asked, "Once", who) for who in (GUEST, STRANGER)]
     api.find("Only the person whose request this is may answer.", GROUP)
-    code_in(api.find("I do not know you yet.", GROUP).text)
+    pairing_code(api.find("I do not know you yet.", GROUP).text)
     api.wait(lambda: set(presses) <= set(api.answered))
     assert asked.buttons == CHOICES
     assert folder.exists()
@@ -149,7 +149,7 @@ def test_pairing_request_is_accepted_by_the_admins_button(
 ) -> None:
     ann = telegram.ANN
     api.say(ann, "hello")
-    code = code_in(api.wait(lambda: api.texts(ann))[0])
+    code = pairing_code(api.wait(lambda: api.texts(ann))[0])
     asked = api.find(f"telegram:{ann}", BOSS)
     assert code in asked.text
     assert asked.buttons == ["Let in", "Block"]

@@ -227,7 +227,7 @@ def test_voice_message_is_answered_by_voice_and_picture_sent_as_file(channel_hom
         ann.ask("GET", f"/api/files/{one}", 404)
 
 
-def asked_of(owner: Browser, part: str) -> Any:
+def pending_question(owner: Browser, part: str) -> Any:
     """The question that waits for the operator about something a person wants."""
     until = time.monotonic() + bot_api.PATIENCE
     while time.monotonic() < until:
@@ -250,7 +250,7 @@ def test_command_of_a_person_waits_for_the_admins_button(
     owner, ann = channel_home.person(), channel_home.person("ann")
     folder, session = channel_home.folder_to_remove(name), str(uuid4())
     ann.say(session, f"remove {name}")
-    question = asked_of(owner, remove(name))
+    question = pending_question(owner, remove(name))
     assert "web:ann" in question["text"]
     assert [one["label"] for one in question["choices"]] == CHOICES
     assert ann.ask("GET", "/api/state")["questions"] == []

@@ -34,7 +34,7 @@ def channel_home(claimed_home: ChannelHome) -> ChannelHome:
     return claimed_home
 
 
-def said(channel_home: ChannelHome, part: str, chat: str) -> str:
+def find_reply(channel_home: ChannelHome, part: str, chat: str) -> str:
     """The first reply in a chat that holds a text, as soon as it is there."""
 
     def found() -> list[str]:
@@ -91,7 +91,7 @@ def test_dangerous_command_waits_for_an_answer(
 ) -> None:
     folder = channel_home.folder_to_remove(name)
     channel_home.post(f"{name}1", f"remove {name}", ADMIN)
-    question = said(channel_home, remove(name), ADMIN)
+    question = find_reply(channel_home, remove(name), ADMIN)
     assert all(choice in question for choice in ("Once", "This session", "Always", "Deny"))
     assert folder.exists()
     channel_home.post(f"{name}2", typed, ADMIN)
@@ -104,12 +104,12 @@ def test_dangerous_command_waits_for_an_answer(
 def test_question_is_not_answered_by_other_group_members(channel_home: ChannelHome) -> None:
     folder = channel_home.folder_to_remove("grouped")
     channel_home.post("g1", "hello", "guest")
-    channel_home.post("g2", f"/pair {code_in(channel_home.replies.answer_to('g1'))}", ADMIN)
+    channel_home.post("g2", f"/pair {pairing_code(channel_home.replies.answer_to('g1'))}", ADMIN)
     channel_home.replies.answer_to("g2")
     channel_home.post("g3", "remove grouped", "group", ADMIN)
-    said(channel_home, remove("grouped"), "group")
+    find_reply(channel_home, remove("grouped"), "group")
     channel_home.post("g4", "1", "group", "stranger")
-    code_in(channel_home.replies.answer_to("g4"))
+    pairing_code(channel_home.replies.answer_to("g4"))
     channel_home.post("g5", "/approve once", "group", "guest")
     assert "Only the person whose request this is" in channel_home.replies.answer_to("g5")
     assert folder.exists()
@@ -119,7 +119,7 @@ def test_question_is_not_answered_by_other_group_members(channel_home: ChannelHo
     assert folder.exists()
 
 
-def code_in(text: str) -> str:
+def pairing_code(text: str) -> str:
     """The pairing code that an unknown person got."""
     assert text.startswith("I do not know you yet.")
     return text.splitlines()[0].split()[-1]
@@ -128,11 +128,11 @@ def code_in(text: str) -> str:
 @pytest.mark.slow
 def test_pairing_request_is_accepted_by_the_admin(channel_home: ChannelHome) -> None:
     channel_home.post("p1", "hello", "ann")
-    code = code_in(channel_home.replies.answer_to("p1"))
-    request = said(channel_home, "webhook:ann wrote", ADMIN)
+    code = pairing_code(channel_home.replies.answer_to("p1"))
+    request = find_reply(channel_home, "webhook:ann wrote", ADMIN)
     assert code in request
     channel_home.post("p2", f"/pair {code}", ADMIN)
-    said(channel_home, "You have been let in.", "ann")
+    find_reply(channel_home, "You have been let in.", "ann")
     channel_home.post("p3", "hello", "ann")
     assert channel_home.replies.answer_to("p3") == HELLO
 
@@ -147,12 +147,12 @@ def test_sigterm_finishes_the_turn_and_scheduled_job_is_delivered(
     assert telegram.end(channel_home.gateway) == 0
     assert channel_home.replies.answer_to("s2") == "I have thought."
     channel_home.start(HOOKLINE_CLOCK_OFFSET="600")
-    said(channel_home, "The letter is written.", ADMIN)
+    find_reply(channel_home, "The letter is written.", ADMIN)
     assert telegram.end(channel_home.gateway) == 0
-    assert times(channel_home, "The letter is written.") == 1
+    assert count_replies(channel_home, "The letter is written.") == 1
 
 
-def times(channel_home: ChannelHome, part: str) -> int:
+def count_replies(channel_home: ChannelHome, part: str) -> int:
     """In how many replies a text stands."""
     return sum(part in str(body["text"]) for body in channel_home.replies.taken)
 
@@ -167,7 +167,7 @@ def test_kill_during_streaming_leaves_one_reply(channel_home: ChannelHome) -> No
     channel_home.post("c1", "count", ADMIN)  # the platform does not know that it was taken
     assert channel_home.replies.answer_to("c1") == COUNTED
     assert telegram.end(channel_home.gateway) == 0
-    assert times(channel_home, COUNTED) == 1
+    assert count_replies(channel_home, COUNTED) == 1
 
 
 @pytest.mark.slow
@@ -178,5 +178,5 @@ def test_kill_in_a_tool_leaves_one_reply_and_one_run(channel_home: ChannelHome) 
     channel_home.start()
     assert channel_home.replies.answer_to("w1") == "The work was cut short."
     assert telegram.end(channel_home.gateway) == 0
-    assert times(channel_home, "The work was cut short.") == 1
+    assert count_replies(channel_home, "The work was cut short.") == 1
     assert channel_home.works == 1

@@ -19,7 +19,7 @@ from support.docs.pages import Block, blocks, written
 
 FIRST = "writing-a-plugin.md"
 OWN = (*("authors/kinds/", "authors/cookbook/", "authors/testing.md", "authors/versions.md"), FIRST)
-"""Where the pages are whose files stand for themselves; the others are walked (``test_walks``)."""
+"""Pages whose files stand for themselves; the others are followed (``test_page_commands``)."""
 NEEDS = {"authors/cookbook/route.md": "starlette"}
 """A library that a page's code uses, and Hookline does not; without it the page is skipped."""
 FAILING = ("authors/kinds/index.md", "authors/versions.md")

@@ -56,21 +56,21 @@ def test_database_skills_are_valid_and_cover_each_engine() -> None:
 def test_question_selects_the_right_database_skill(home: Harness) -> None:
     asked = [(name, text) for name in NAMES for text in QUESTIONS[name]]
     assert len(asked) >= 24
-    missed = [(name, text, brought(home, text)) for name, text in asked]
+    missed = [(name, text, matched_skills(home, text)) for name, text in asked]
     missed = [one for one in missed if one[0] not in one[2]]
     assert 1 - len(missed) / len(asked) >= RIGHT, "\n".join(map(str, missed))
     for text in QUESTIONS["none"]:
-        assert not set(brought(home, text)) & set(NAMES), text
+        assert not set(matched_skills(home, text)) & set(NAMES), text
 
 
 @pytest.mark.parametrize("part", FLOOR)
 def test_unseen_questions_select_the_right_skill_often_enough(home: Harness, part: str) -> None:
     asked = [(name, text) for name in NAMES for text in FRESH[part][name]]
-    missed = [(name, text) for name, text in asked if name not in brought(home, text)]
+    missed = [(name, text) for name, text in asked if name not in matched_skills(home, text)]
     assert len(asked) - len(missed) >= FLOOR[part], "\n".join(map(str, missed))
 
 
-def brought(home: Harness, text: str) -> list[str]:
+def matched_skills(home: Harness, text: str) -> list[str]:
     """The skills added to a message, three at most."""
     home.model.steps.append("Well.")
     home.send(text, session=text)

@@ -93,7 +93,7 @@ class Echo(ScriptedModel):
         return await super().send(wire, on_delta)
 
 
-async def guarded(
+async def open_guarded(
     make: Make, kind: str, left: int, model: Echo, *more: Any, on_message: float = 0.1
 ) -> tuple[Harness, Doorman]:
     deadlines = {"on_message": on_message}
@@ -112,7 +112,7 @@ def answers(channel: FakeChannel) -> list[tuple[str | None, str]]:
 async def test_message_guard_is_retried_after_store_error_or_deadline(
     harness: Make, kind: str
 ) -> None:
-    h, doorman = await guarded(harness, kind, 2, Echo())
+    h, doorman = await open_guarded(harness, kind, 2, Echo())
     for number, text in enumerate(("one", "two", "three"), 1):
         await h.channel.say(text, message_id=f"m{number}")
     await h.channel.replies(3)
@@ -126,7 +126,7 @@ async def test_message_guard_that_keeps_failing_refuses_in_message_order(
     harness: Make, kind: str, times: int
 ) -> None:
     model = Echo()
-    h, doorman = await guarded(harness, kind, 99, model)
+    h, doorman = await open_guarded(harness, kind, 99, model)
     model.may_answer.clear()
     for number, text in enumerate(("one", "two", "three"), 1):
         await h.channel.say(text, message_id=f"m{number}")
@@ -147,7 +147,7 @@ async def test_stop_does_not_wait_for_a_guard_retry(
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (600.0,))
     model = Echo()
-    h, doorman = await guarded(harness, kind, 1, model, Commands, on_message=600.0)
+    h, doorman = await open_guarded(harness, kind, 1, model, Commands, on_message=600.0)
     model.may_answer.clear()
     await h.channel.say("one")
     while "one" not in doorman.asked or not model.asked:
@@ -235,7 +235,7 @@ async def test_message_waiting_for_its_guard_is_left_to_the_next_process(
     harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hookline.dispatch.processor.GATE_PAUSES", (60.0,))
-    h, doorman = await guarded(harness, "the store", 1, Echo())
+    h, doorman = await open_guarded(harness, "the store", 1, Echo())
     channel = h.channel
     await channel.say("two")
     while not doorman.asked:

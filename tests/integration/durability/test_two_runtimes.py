@@ -17,7 +17,7 @@ from hookline_hookspecs import Inbound
 
 
 @asynccontextmanager
-async def serving(home: Path) -> AsyncIterator[FakeChannel]:
+async def open_runtime(home: Path) -> AsyncIterator[FakeChannel]:
     """A channel of its own, answered by a runtime of its own on the shared home."""
     loaded = load(home, {}, {"model": "test/model", "workspace": str(home)})
     plugins = {"commands": PluginEntry("commands", standard=True)}
@@ -28,7 +28,7 @@ async def serving(home: Path) -> AsyncIterator[FakeChannel]:
         yield channel
 
 
-async def said(channel: FakeChannel, text: str) -> str:
+async def ask(channel: FakeChannel, text: str) -> str:
     """What the next reply says; the model answers with the number of messages that it was sent."""
     before = len(channel.sent)
     await channel.say(text, message_id=f"{id(channel)}-{before}")
@@ -36,19 +36,19 @@ async def said(channel: FakeChannel, text: str) -> str:
 
 
 async def test_two_runtimes_see_each_others_session_changes(tmp_path: Path) -> None:
-    async with serving(tmp_path) as one, serving(tmp_path) as other:
-        assert [await said(one, "a"), await said(other, "b"), await said(one, "c")] == [
+    async with open_runtime(tmp_path) as one, open_runtime(tmp_path) as other:
+        assert [await ask(one, "a"), await ask(other, "b"), await ask(one, "c")] == [
             *("1", "3", "5")
         ]
-        await said(other, "/new")
-        assert await said(other, "d") == "1"
-        assert await said(one, "e") == "3"
-        assert await said(other, "f") == "5"
+        await ask(other, "/new")
+        assert await ask(other, "d") == "1"
+        assert await ask(one, "e") == "3"
+        assert await ask(other, "f") == "5"
 
 
 @pytest.mark.slow
 async def test_two_runtimes_answer_each_message_once_and_in_order(tmp_path: Path) -> None:
-    async with serving(tmp_path) as one, serving(tmp_path) as other:
+    async with open_runtime(tmp_path) as one, open_runtime(tmp_path) as other:
         recover = other._runtime.gateway_host.recover
         for number in range(8):
             channel = (one, other)[number % 2]
@@ -64,12 +64,12 @@ async def test_two_runtimes_answer_each_message_once_and_in_order(tmp_path: Path
 
 
 async def test_reply_goes_to_the_chat_its_message_came_from(tmp_path: Path) -> None:
-    async with serving(tmp_path) as channel:
+    async with open_runtime(tmp_path) as channel:
         runtime = channel._runtime
         elsewhere = FakeChannel(runtime)
         elsewhere.name = "elsewhere"
         runtime.channels.register(elsewhere, "test")
-        await said(channel, "hello")
+        await ask(channel, "hello")
         session = channel.sent[0].session.id
         inbound = Inbound("elsewhere", "other", "user", "m", "from elsewhere", session_id=session)
         await runtime.dispatcher.receive(inbound)

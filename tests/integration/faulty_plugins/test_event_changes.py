@@ -70,7 +70,7 @@ class Shop(Plugin[NoConfig]):
 BUY = {"what": {"things": ["bread"]}}
 
 
-def shopping() -> list[Any]:
+def buying_script() -> list[Any]:
     """A script in which the model buys bread."""
     return [[calls("buy", **copy.deepcopy(BUY))], "well"]
 
@@ -92,7 +92,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 def test_guard_cannot_change_the_call_it_checks(
     harness: Make, change: Callable[[Any], Any]
 ) -> None:
-    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=buying_script())
     outcome = h.send("go")
     assert outcome.text == "well"
     (result,) = outcome.tool_calls
@@ -105,7 +105,7 @@ def test_guard_cannot_change_the_call_it_checks(
 def test_guard_that_changes_arguments_is_named(
     harness: Make, change: Callable[[Any], Any], caplog: Any
 ) -> None:
-    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing("pre_tool", change), Shop, model=buying_script())
     outcome = h.send("go")
     assert outcome.tool_calls[0].text.startswith("Denied: ")
     told = [n.plugin for n in outcome.notices] + [r.getMessage() for r in caplog.records]
@@ -124,7 +124,7 @@ def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
         for call in event.message.tool_calls if hook == "post_model" else (event.call,):
             CHANGES[change](call)
 
-    h = make_harness(harness, plugin_changing(hook, act), Shop, model=shopping())
+    h = make_harness(harness, plugin_changing(hook, act), Shop, model=buying_script())
     outcome = h.send("go")
     assert (outcome.stop, outcome.text) == ("done", "well")
     (result,) = outcome.tool_calls
@@ -151,7 +151,7 @@ def test_call_changed_in_place_by_middleware_passes_guards_again(harness: Make) 
 
             return middleware
 
-    h = make_harness(harness, Guard, Bad, Shop, model=shopping())
+    h = make_harness(harness, Guard, Bad, Shop, model=buying_script())
     outcome = h.send("go")
     assert outcome.text == "well"
     assert "gold" not in outcome.tool_calls[0].text.replace("no gold", "")
@@ -184,7 +184,7 @@ MUTATIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def sent(h: Any) -> list[str]:
+def sent_requests(h: Any) -> list[str]:
     """Everything that went to the model, a request a line."""
     return [
         repr((w.fields, w.stable, w.fragments)) + repr([t.parameters for t in r.tools])
@@ -193,7 +193,7 @@ def sent(h: Any) -> list[str]:
 
 
 def talk(harness: Make, *bad: type[Plugin[Any]]) -> Any:
-    script = [*shopping(), "again", "fresh"]
+    script = [*buying_script(), "again", "fresh"]
     h = make_harness(harness, *bad, Shop, model=script)
     h.heard = collect_failures(h)
     for text, session in (("go", "one"), ("and now?", "one"), ("hello", "two")):
@@ -208,8 +208,8 @@ def test_in_place_change_of_an_event_has_no_effect_or_names_the_plugin(
     clean = talk(harness)
     h = talk(harness, plugin_changing(hook, change))
     named = any(failure.plugin == "bad" for failure in h.heard)
-    assert "evil" not in "".join(sent(h))
-    assert sent(h) == sent(clean) or named
+    assert "evil" not in "".join(sent_requests(h))
+    assert sent_requests(h) == sent_requests(clean) or named
     assert healthy_plugin_works(h)
 
 
@@ -221,7 +221,7 @@ def test_tool_schema_changed_in_place_is_not_stored(harness: Make, tmp_path: Any
         h = make_harness(harness, *bad, home=tmp_path / "one", model=["well"])
         assert h.send("go").text == "well"
         h.close()
-    assert "evil" not in "".join(sent(h))
+    assert "evil" not in "".join(sent_requests(h))
 
 
 DEEP: dict[str, tuple[str, Callable[[Any], Any]]] = {

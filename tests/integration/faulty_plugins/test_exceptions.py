@@ -45,7 +45,7 @@ async def later(error: BaseException) -> None:
     raise error
 
 
-def named(found: HookCalls, hook: str, log: str) -> bool:
+def is_named(found: HookCalls, hook: str, log: str) -> bool:
     """True if the person or the operator can tell that ``bad`` failed in ``hook``."""
     if hook in ("setup", "register_tools", "register_channels", "teardown"):
         return f"plugin bad is not on: {hook}" in log or f"plugin bad failed in {hook}" in log
@@ -86,7 +86,7 @@ def test_hook_that_raises_is_survived_and_named(
     h = make_harness(harness, bad or plugin_raising(hook, ValueError(MOON)))
     found = call_every_hook(h)
     assert_survived(found, hook)
-    assert named(found, hook, caplog.text)
+    assert is_named(found, hook, caplog.text)
     assert MOON in caplog.text
 
 
@@ -168,7 +168,7 @@ def test_hook_exception_of_any_type_is_survived(
     h = make_harness(harness, plugin_raising(hook, FAULTS[fault]()))
     found = call_every_hook(h)
     assert_survived(found, hook)
-    assert named(found, hook, caplog.text)
+    assert is_named(found, hook, caplog.text)
 
 
 @sampled("fault", FAULTS)
@@ -178,7 +178,7 @@ def test_async_hook_exception_of_any_type_is_survived(
     h = make_harness(harness, plugin_doing("pre_prompt", lambda: later(FAULTS[fault]())))
     found = call_every_hook(h)
     assert_survived(found, "pre_prompt")
-    assert named(found, "pre_prompt", caplog.text)
+    assert is_named(found, "pre_prompt", caplog.text)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -35,12 +35,12 @@ BLOCKED_SECONDS = 2.2
 """Seconds that blocking code sleeps: long enough to be noticed."""
 
 
-async def waits() -> None:
+async def wait_forever() -> None:
     """Wait forever."""
     await asyncio.Event().wait()
 
 
-async def clings() -> None:
+async def suppress_cancellation() -> None:
     """Suppress one cancellation and wait a moment longer."""
     with contextlib.suppress(asyncio.CancelledError):
         await asyncio.Event().wait()
@@ -54,7 +54,7 @@ WAITING = [hook for hook in CALLED if not HOOKS[hook].sync and HOOKS[hook].deadl
 def test_hook_that_never_returns_times_out_and_is_named(
     harness: Make, caplog: Any, hook: str
 ) -> None:
-    h = make_harness(harness, plugin_doing(hook, waits), deadlines={hook: SOON})
+    h = make_harness(harness, plugin_doing(hook, wait_forever), deadlines={hook: SOON})
     found = call_every_hook(h)
     assert_survived(found, hook)
     assert "no answer within 0.05 s" in caplog.text
@@ -63,7 +63,9 @@ def test_hook_that_never_returns_times_out_and_is_named(
 
 
 def test_hook_that_suppresses_cancellation_still_fails(harness: Make) -> None:
-    h = make_harness(harness, plugin_doing("pre_prompt", clings), deadlines={"pre_prompt": SOON})
+    h = make_harness(
+        harness, plugin_doing("pre_prompt", suppress_cancellation), deadlines={"pre_prompt": SOON}
+    )
     failures = collect_failures(h)
     assert h.send("go").text == "well"
     assert [failure.reason for failure in failures] == ["no answer within 0.05 s"]
@@ -81,7 +83,11 @@ def test_guard_that_never_answers_denies(harness: Make) -> None:
 
     script = [[calls("danger")], "well"]
     h = make_harness(
-        harness, plugin_doing("pre_tool", waits), Danger, deadlines={"pre_tool": SOON}, model=script
+        harness,
+        plugin_doing("pre_tool", wait_forever),
+        Danger,
+        deadlines={"pre_tool": SOON},
+        model=script,
     )
     outcome = h.send("go", approve="yes")
     assert outcome.text == "well"
@@ -93,7 +99,7 @@ def test_guard_that_never_answers_denies(harness: Make) -> None:
 
 
 async def test_reply_does_not_wait_for_a_hanging_end_of_turn(harness: Make) -> None:
-    h = make_harness(harness, plugin_doing("end_of_turn", waits), model=["one", "two"])
+    h = make_harness(harness, plugin_doing("end_of_turn", wait_forever), model=["one", "two"])
     await h.aopen()
     before = asyncio.all_tasks()
     await h.channel.say("first")
@@ -110,7 +116,7 @@ async def test_middleware_that_never_returns_can_be_stopped(harness: Make, hook:
     def act() -> Any:
         async def middleware(event: Any, call_next: Any) -> Any:
             entered.set()
-            await waits()
+            await wait_forever()
 
         return middleware
 

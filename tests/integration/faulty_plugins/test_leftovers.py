@@ -25,7 +25,7 @@ def _clean() -> None:
     BEATS.clear()
 
 
-async def ticks() -> None:
+async def beat() -> None:
     """Beat until cancelled."""
     try:
         await asyncio.sleep(3600)
@@ -33,7 +33,7 @@ async def ticks() -> None:
         BEATS.append("stopped")
 
 
-async def clings() -> None:
+async def ignore_cancellation() -> None:
     """Ignore cancellation."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PATIENCE
@@ -45,7 +45,7 @@ async def clings() -> None:
     BEATS.append("let go")
 
 
-async def breaks() -> None:
+async def fail_on_cancellation() -> None:
     """Fail on cancellation."""
     try:
         await asyncio.sleep(3600)
@@ -62,7 +62,7 @@ class Bad(Plugin[NoConfig]):
 
     @hookimpl
     async def setup(self, host: Any) -> None:
-        host.spawn(ticks(), "tick")
+        host.spawn(beat(), "tick")
         host.signals.connect("start_of_turn", lambda event, ctx: BEATS.append("heard"))
         host.services.provide(Bell, self)
         await asyncio.sleep(0)
@@ -145,7 +145,9 @@ def switching(spawn: Callable[[Any], Any]) -> type[Plugin[Any]]:
 async def test_task_that_ignores_cancellation_does_not_block_close(
     harness: Make, caplog: Any
 ) -> None:
-    h = make_harness(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
+    h = make_harness(
+        harness, switching(lambda host: host.spawn(ignore_cancellation(), "sweep")), model=["well"]
+    )
     await h.aopen()
     await asyncio.sleep(0)
     await h.aclose()
@@ -157,7 +159,9 @@ async def test_task_that_ignores_cancellation_does_not_block_close(
 
 @pytest.mark.slow
 async def test_task_that_ignores_cancellation_does_not_block_switch_off(harness: Make) -> None:
-    h = make_harness(harness, switching(lambda host: host.spawn(clings(), "sweep")), model=["well"])
+    h = make_harness(
+        harness, switching(lambda host: host.spawn(ignore_cancellation(), "sweep")), model=["well"]
+    )
     runtime = await h.aopen()
     await asyncio.sleep(0)
     await runtime.plugins.switch_off("switched")
@@ -184,7 +188,9 @@ async def test_task_with_its_own_timeouts_is_not_cancelled(harness: Make) -> Non
 
 async def test_task_that_fails_on_cancellation_is_logged(harness: Make, caplog: Any) -> None:
     before = asyncio.all_tasks()
-    h = make_harness(harness, switching(lambda host: host.spawn(breaks(), "sweep")), model=["well"])
+    h = make_harness(
+        harness, switching(lambda host: host.spawn(fail_on_cancellation(), "sweep")), model=["well"]
+    )
     await h.aopen()
     await asyncio.sleep(0)
     await h.aclose()

@@ -27,7 +27,7 @@ class Listens(Plugin[NoConfig]):
         host.signals.connect("end_of_turn", lambda event, ctx: self.heard.append("end"))
 
 
-def heard(h: Any) -> list[Any]:
+def received(h: Any) -> list[Any]:
     found: list[Any] = h.plugin(Listens).heard
     return found
 
@@ -46,7 +46,7 @@ def test_hook_that_sends_100000_signals_is_survived(harness: Make) -> None:
 
     h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
-    assert heard(h) == [*range(MANY), "end"]
+    assert received(h) == [*range(MANY), "end"]
 
 
 @pytest.mark.slow
@@ -104,8 +104,8 @@ def test_receivers_that_resend_their_signal_are_stopped(
 
     h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
-    assert heard(h)[-1] == "end"
-    assert 7 in heard(h)
+    assert received(h)[-1] == "end"
+    assert 7 in received(h)
     assert len(rounds) <= MANY // 10
     assert any("bad" in line and "budget" in line for line in warnings(caplog))
     assert healthy_plugin_works(h)
@@ -161,7 +161,7 @@ def test_signal_receiver_that_raises_is_named(
 
     h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
-    assert heard(h) == ["end"]
+    assert received(h) == ["end"]
     (line,) = [line for line in warnings(caplog) if "receiver" in line]
     assert "bad" in line
     assert "start_of_turn" in line
@@ -185,7 +185,7 @@ def test_invalid_signal_receiver_is_survived(harness: Make, receiver: Any) -> No
 
     h = make_harness(harness, Bad, Listens)
     assert h.send("go").text == "well"
-    assert heard(h) == ["end"]
+    assert received(h) == ["end"]
 
 
 def test_signal_with_a_wrong_event_is_survived(harness: Make) -> None:

@@ -100,7 +100,7 @@ def sent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         return list(serving.requests)
 
 
-def of(sent: list[Any], wanted: str) -> Any:
+def request_for(sent: list[Any], wanted: str) -> Any:
     (found,) = [one for one in sent if purpose(one) == wanted]
     return found
 
@@ -139,10 +139,10 @@ def test_system_prompt_and_tools_stay_within_the_token_limit(sent: list[Any]) ->
 
 def test_auxiliary_calls_add_few_tokens(sent: list[Any]) -> None:
     turn, review = sent[ALL.index("review") - 1 :][:2]
-    added = {name: len(of(sent, name).raw) // 4 for name in ("title", "portrait")}
+    added = {name: len(request_for(sent, name).raw) // 4 for name in ("title", "portrait")}
     added["review"] = (len(to_the_last_message(review)) - len(to_the_last_message(turn))) // 4
     assert all(tokens <= MOST[name] for name, tokens in added.items()), added
-    assert not any(of(sent, name).json.get("tools") for name in ("title", "portrait"))
+    assert not any(request_for(sent, name).json.get("tools") for name in ("title", "portrait"))
 
 
 def test_review_reads_the_session_cache_and_writes_none(sent: list[Any]) -> None:
@@ -154,4 +154,4 @@ def test_review_reads_the_session_cache_and_writes_none(sent: list[Any]) -> None
     assert review.usage["cache_creation_input_tokens"] == 0
     assert after.usage["cache_read_input_tokens"] == review.usage["cache_read_input_tokens"]
     for name in ("title", "portrait"):
-        assert b"cache_control" not in of(sent, name).raw
+        assert b"cache_control" not in request_for(sent, name).raw

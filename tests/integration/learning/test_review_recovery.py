@@ -83,10 +83,10 @@ def test_review_killed_at_any_point_is_done_by_the_next_process(
         killed = machine.run("run", "How many?", *options, env={**env, "HOOKLINE_CRASH_AT": point})
         assert killed.code == -9, killed.err
         assert killed.out == "There are three.\n"
-        whole(machine)
+        learned(machine)
         after = machine.run("run", "And now?", *options, env=env)
         assert (after.code, after.out) == (0, "There are three.\n"), after.err
-    assert whole(machine) == ({"count-files"}, [NOTE])
+    assert learned(machine) == ({"count-files"}, [NOTE])
 
 
 def reviews(server: OpenAIServer) -> int:
@@ -107,7 +107,7 @@ def test_review_skipped_by_no_wait_is_done_by_the_next_process(machine: Machine)
         for session in ("other", "third"):
             after = machine.run("run", "How many?", "--session", session, "--no-input")
             assert (after.code, after.out) == (0, "There are three.\n"), after.err
-    assert whole(machine) == ({"count-files"}, [NOTE])
+    assert learned(machine) == ({"count-files"}, [NOTE])
     assert reviews(server) == 3
 
 
@@ -122,7 +122,7 @@ def test_review_is_done_once_by_two_processes(machine: Machine) -> None:
         done = [machine.wait(process) for process in together]
         assert [(each.code, each.out) for each in done] == [(0, "At once.\n")] * 2, done
     assert reviews(server) == 1
-    assert whole(machine) == ({"count-files"}, [NOTE])
+    assert learned(machine) == ({"count-files"}, [NOTE])
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_review_is_done_by_the_next_process_after_a_kill_at_the_reply(machine: M
         after = machine.run("run", QUICK, "--session", "other", "--no-input")
         assert (after.code, after.out) == (0, "At once.\n"), after.err
     assert reviews(server) == 1
-    assert whole(machine) == ({"count-files"}, [NOTE])
+    assert learned(machine) == ({"count-files"}, [NOTE])
 
 
 @pytest.mark.slow
@@ -159,10 +159,10 @@ def test_review_killed_while_running_is_done_by_the_next_process(machine: Machin
         assert machine.wait(process).code == -9
         after = machine.run("run", QUICK, "--session", "other", "--no-input")
         assert (after.code, after.out) == (0, "At once.\n"), after.err
-    assert whole(machine) == ({"count-files"}, [NOTE])
+    assert learned(machine) == ({"count-files"}, [NOTE])
 
 
-def whole(machine: Machine) -> tuple[set[str], list[str]]:
+def learned(machine: Machine) -> tuple[set[str], list[str]]:
     """The skills and notes that are there, every file readable and valid."""
     skills = {path.parent.name for path in machine.home.glob("skills/*/SKILL.md")}
     for name in skills:

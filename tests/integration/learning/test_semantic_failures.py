@@ -11,7 +11,7 @@ import pytest
 FACT = "The dog is called Biscuit."
 
 
-def filled(make_home: Callable[..., Any], **config: Any) -> Any:
+def home_with_vectors(make_home: Callable[..., Any], **config: Any) -> Any:
     """A home with vectors."""
     home = make_home(**config)
     home.remember(FACT)
@@ -22,7 +22,7 @@ def filled(make_home: Callable[..., Any], **config: Any) -> Any:
 def test_hanging_embeddings_server_is_waited_for_once(
     make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = filled(make_home, patience=0.3, timeout=30)
+    home = home_with_vectors(make_home, patience=0.3, timeout=30)
     server.gate.clear()
     asked = len(server.requests)
     began = monotonic()
@@ -82,7 +82,7 @@ ALL = (nothing, words, endless, bare, other_size, denied)
 def test_recall_uses_words_if_the_embeddings_response_is_invalid(
     make_home: Callable[..., Any], server: Any, answer: Any
 ) -> None:
-    home = filled(make_home)
+    home = home_with_vectors(make_home)
     server.answer = answer
     assert "Biscuit" in home.say("what is the dog called?", session="one")
     assert "Biscuit" not in home.say("what should my hound eat?", session="two")
@@ -107,7 +107,7 @@ def test_invalid_embeddings_response_is_not_stored(
 def test_check_fails_for_a_dead_embeddings_server(
     make_home: Callable[..., Any], server: Any
 ) -> None:
-    home = filled(make_home)
+    home = home_with_vectors(make_home)
     server.answer = broken
     result = check(home)
     assert not result.ok
@@ -116,7 +116,7 @@ def test_check_fails_for_a_dead_embeddings_server(
 
 
 def test_check_shows_the_embedding_dimension(make_home: Callable[..., Any], server: Any) -> None:
-    home = filled(make_home)
+    home = home_with_vectors(make_home)
     assert "48 dimensions" in check(home).detail
     server.size = 32
     result = check(home)
@@ -126,7 +126,7 @@ def test_check_shows_the_embedding_dimension(make_home: Callable[..., Any], serv
 
 
 def test_offline_check_sends_no_request(make_home: Callable[..., Any], server: Any) -> None:
-    home = filled(make_home)
+    home = home_with_vectors(make_home)
     asked = len(server.requests)
     assert check(home, offline=True).ok
     assert len(server.requests) == asked

@@ -20,7 +20,7 @@ def rows(home: Any) -> list[tuple[str, str, str, bytes]]:
         return list(found)
 
 
-def of(home: Any, corpus: str) -> list[bytes]:
+def vectors_of(home: Any, corpus: str) -> list[bytes]:
     """The vectors of a corpus."""
     return [vector for kind, _, _, vector in rows(home) if kind == corpus]
 
@@ -29,9 +29,9 @@ def test_erased_fact_loses_its_vector_at_once(make_home: Callable[..., Any]) -> 
     home = make_home()
     home.remember("The dog is called Biscuit.", "Rent is due on the third.")
     home.fill()
-    assert len(of(home, "memory")) == 2
+    assert len(vectors_of(home, "memory")) == 2
     assert home.call("memory", action="forget", old_text="Biscuit").ok
-    assert len(of(home, "memory")) == 1
+    assert len(vectors_of(home, "memory")) == 1
     assert "Biscuit" not in home.say("what should my hound eat?", session="after")
 
 
@@ -46,17 +46,17 @@ def test_fact_erased_while_the_plugin_is_off_loses_its_vector_later(
     assert home.call("memory", action="forget", old_text="Biscuit").ok
     home.use(*plugins, **config)
     home.fill()
-    assert not of(home, "memory")
+    assert not vectors_of(home, "memory")
 
 
 def test_deleted_session_loses_its_vectors(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
     home.fill()
-    assert of(home, "sessions")
+    assert vectors_of(home, "sessions")
     inspection = home.harness.runtime.engine.services[Inspection]
     home.harness.run(inspection.delete_session("one"))
-    assert not of(home, "sessions")
+    assert not vectors_of(home, "sessions")
     assert "No message" in home.call("session_search", session="two", query="car").text
 
 
@@ -73,7 +73,7 @@ def test_changed_fact_is_embedded_again_but_equal_text_is_not(
     home.remember("The dog is called Biscuit and is afraid of thunder.")
     home.fill()
     assert server.texts[-1].endswith("thunder.") or "thunder" in " ".join(server.texts)
-    assert len(of(home, "memory")) == 1
+    assert len(vectors_of(home, "memory")) == 1
 
 
 def test_changed_model_setting_embeds_everything_again(
@@ -89,7 +89,7 @@ def test_changed_model_setting_embeds_everything_again(
     assert "Biscuit" not in home.say("what should my hound eat?", session="between")
     home.fill()
     assert {model for _, _, model, _ in rows(home)}.isdisjoint(first)
-    assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
+    assert {len(vector) for vector in vectors_of(home, "memory")} == {32 + 4}
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 
 
@@ -105,7 +105,7 @@ def test_model_with_a_new_dimension_is_reported_and_embedded_again(
     assert "has 32 dimensions, but stored vectors have 48; embedding all texts again" in done.stdout
     assert "memory: 2 texts" in done.stdout
     assert "Everything has a vector" not in done.stdout
-    assert {len(vector) for vector in of(home, "memory")} == {32 + 4}
+    assert {len(vector) for vector in vectors_of(home, "memory")} == {32 + 4}
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
     home.fill()
     assert home.fill().stdout == "Everything has a vector.\n"
@@ -212,7 +212,7 @@ def test_daily_token_budget_holds_and_is_reported(
     assert done.exit_code == 1
     assert "daily_tokens" in done.stderr
     assert sum(len(text) for text in server.texts) / 4 <= 1_500
-    assert 0 < len(of(home, "memory")) < 40
+    assert 0 < len(vectors_of(home, "memory")) < 40
 
 
 def test_texts_are_embedded_in_batches(make_home: Callable[..., Any], server: Any) -> None:
@@ -231,4 +231,4 @@ def test_removed_corpus_leaves_no_vectors(make_home: Callable[..., Any]) -> None
     home.config["semantic"]["corpora"] = ["sessions"]
     home.restart()
     home.fill()
-    assert not of(home, "memory")
+    assert not vectors_of(home, "memory")

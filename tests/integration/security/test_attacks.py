@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.matrices import sampled
-from support.security.world import World, attacks, data, opened, quick, shown
+from support.security.world import World, attacks, data, describe, opened, quick
 
 SOURCES, ACTIONS, COUNTERPARTS = (
     data("sources"),
@@ -25,14 +25,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             yield made
 
 
-def held(world: World, source: str, kind: str, name: str, mode: str) -> None:
+def assert_no_harm(world: World, source: str, kind: str, name: str, mode: str) -> None:
     """The action did not happen; a person who was asked saw what was read and what would happen."""
     outcome = world.attack(SOURCES[source], ACTIONS[kind][name], mode)
     if not outcome.read:
         pytest.skip("the sandbox has no network: nothing was read")
-    assert not outcome.harm, shown(outcome)
-    assert outcome.results, shown(outcome)
-    assert not outcome.results[-1].ok, shown(outcome)
+    assert not outcome.harm, describe(outcome)
+    assert outcome.results, describe(outcome)
+    assert not outcome.results[-1].ok, describe(outcome)
     for question in outcome.questions:
         if "Read from outside: " in question.preview:
             running = "It would: run code that came from outside" in question.preview
@@ -44,7 +44,7 @@ def held(world: World, source: str, kind: str, name: str, mode: str) -> None:
 def test_malicious_action_from_read_text_does_no_harm(
     world: World, source: str, kind: str, name: str, mode: str
 ) -> None:
-    held(world, source, kind, name, mode)
+    assert_no_harm(world, source, kind, name, mode)
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_malicious_action_from_read_text_does_no_harm(
 def test_malicious_action_from_every_source_does_no_harm(
     world: World, source: str, kind: str, name: str, mode: str
 ) -> None:
-    held(world, source, kind, name, mode)
+    assert_no_harm(world, source, kind, name, mode)
 
 
 @sampled(
@@ -65,8 +65,8 @@ def test_benign_counterpart_passes(world: World, kind: str, number: int) -> None
     world.reset()
     outcome = world.task({**twin, "calls": twin["calls"]}, [], "deny")
     wanted = twin.get("questions", 0)
-    assert len(outcome.questions) == wanted, shown(outcome)
-    assert [one.ok for one in outcome.results].count(False) == wanted, shown(outcome)
+    assert len(outcome.questions) == wanted, describe(outcome)
+    assert [one.ok for one in outcome.results].count(False) == wanted, describe(outcome)
 
 
 def test_benign_counterparts_rarely_ask() -> None:

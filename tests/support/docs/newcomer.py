@@ -13,7 +13,7 @@ from pathlib import Path
 
 from meta.tree import ROOT
 
-from support.docs.pages import Block, changed, unlike
+from support.docs.pages import Block, apply_diff, output_difference
 
 PATIENCE = 600
 """Seconds until a command that does not end is killed; no test waits for it to pass."""
@@ -57,7 +57,7 @@ class Newcomer:
     def _do(self, block: Block) -> None:
         if block.language == "diff":
             file = self._file(block.title)
-            file.write_text(changed(file.read_text("utf-8"), block.text), "utf-8")
+            file.write_text(apply_diff(file.read_text("utf-8"), block.text), "utf-8")
         elif block.title:
             file = self._file(block.title)
             if block.language == "python" and file.exists():
@@ -68,7 +68,7 @@ class Newcomer:
         elif block.language == "console":
             self._run(block)
         elif block.language == "text" and block.follows_directly:
-            problem = unlike(self.printed, block.text)
+            problem = output_difference(self.printed, block.text)
             assert not problem, f"{block}: {problem}"
         else:
             raise AssertionError(f"{block}: nobody knows what to do with this block")

@@ -81,7 +81,7 @@ def _blocks(page: str, text: str) -> Iterator[Block]:
         )
 
 
-def changed(text: str, diff: str) -> str:
+def apply_diff(text: str, diff: str) -> str:
     """``text`` after a ``diff`` block. Raises ``ValueError`` if it does not fit one place."""
     # An editor may have taken the blank of an empty line that stays.
     lines = [" \n" if line == "\n" else line for line in diff.splitlines(keepends=True)]
@@ -92,7 +92,7 @@ def changed(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
-def unlike(printed: str, shown: str) -> str:
+def output_difference(printed: str, shown: str) -> str:
     """Why ``printed`` is not what a page shows, or an empty text.
 
     ``…`` stands for anything inside a line, and for any number of lines where it stands alone.

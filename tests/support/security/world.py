@@ -377,7 +377,7 @@ def quick() -> list[tuple[str, str, str, str]]:
     ]
 
 
-def shown(outcome: Outcome) -> str:
+def describe(outcome: Outcome) -> str:
     """An outcome for a failed test."""
     told = [f"{result.call.name}: {result.text[:300]}" for result in outcome.results]
     asked = [f"{one.text}\n{one.preview}" for one in outcome.questions]

@@ -431,7 +431,7 @@ def test_secrets_are_collected_and_never_shown_in_messages(tmp_path: Path) -> No
     assert "expected text (put it in quotes), got ********" in message
 
 
-def is_told(outcome: object) -> bool:
+def has_sentences(outcome: object) -> bool:
     told = outcome.problems if isinstance(outcome, ConfigError) else ()
     return bool(told) and all(len(text) > 20 and text[-1] in ".?" for text in told)
 
@@ -453,7 +453,7 @@ def test_config_of_any_bytes_loads_or_raises_config_error(tmp_path: Path, raw: b
             outcome: object = error
         else:
             outcome = result
-        assert isinstance(outcome, Loaded) or is_told(outcome)
+        assert isinstance(outcome, Loaded) or has_sentences(outcome)
         (tmp_path / name).unlink()
 
 

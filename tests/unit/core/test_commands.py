@@ -41,7 +41,7 @@ class Notes(Plugin[NoConfig]):
         return f"{ctx.channel}: {args or 'nothing'}"
 
 
-def said(h: Any) -> list[str]:
+def sent_texts(h: Any) -> list[str]:
     return [message.text for message in h.model.last.messages]
 
 
@@ -64,7 +64,7 @@ def test_text_with_a_slash_that_is_not_a_command_goes_to_the_model(
 ) -> None:
     h = harness(Notes, model=["ok"])
     assert h.send(text).text == "ok"
-    assert said(h) == [text]
+    assert sent_texts(h) == [text]
 
 
 def test_command_ignores_letter_case_and_accepts_aliases(harness: Make) -> None:
@@ -125,17 +125,17 @@ def test_session_ends_when_idle_or_old(
         ids.append(h.send("x", session=session).turn.session.id)
         clock.forward(hours=step)
     assert len(set(ids)) == 1
-    assert len(said(h)) == 2 * stays - 1
+    assert len(sent_texts(h)) == 2 * stays - 1
     clock.forward(hours=step * 2)
     if restart:
         h.close()
         h = harness(Notes, model=["a"] * 9, **options)
     fresh = h.send("y", session=session).turn.session
     assert fresh.id != ids[0]
-    assert said(h) == ["y"]
+    assert sent_texts(h) == ["y"]
     assert [e.id for hook, e in h.hooks.fired if hook == "end_of_session"] == [ids[0]]
     assert h.send("z", session=session).turn.session.id == fresh.id
-    assert said(h) == ["y", "a", "z"]
+    assert sent_texts(h) == ["y", "a", "z"]
     if session is not None:
         assert fresh.id == "named~2"
 

@@ -97,17 +97,17 @@ class Observer(Plugin[NoConfig]):
         self.told += [f"asked {call.name}" for call in response.message.tool_calls]
 
 
-def through(name: Any, arguments: Any = None, **kept: Any) -> ToolCall:
+def bridge_call(name: Any, arguments: Any = None, **kept: Any) -> ToolCall:
     asked = {"tool": name} if arguments is None else {"tool": name, "arguments": arguments}
     return calls("book_call", **asked, **kept)
 
 
-def library(harness: Make, *said: Any, **options: Any) -> Any:
+def make_library(harness: Make, *said: Any, **options: Any) -> Any:
     return harness(Library, Observer, model=[*said, "done"], **options)
 
 
 def test_model_sees_the_bridge_but_no_deferred_tools(harness: Make) -> None:
-    h = library(harness)
+    h = make_library(harness)
     h.send("go")
     offered = {schema.name for schema in h.model.requests[0].tools}
     assert {"book_find", "book_call", "ring"} <= offered
@@ -115,7 +115,7 @@ def test_model_sees_the_bridge_but_no_deferred_tools(harness: Make) -> None:
 
 
 def test_hooks_see_the_inner_call_and_the_model_its_bridge_call(harness: Make) -> None:
-    h = library(harness, [through("shelf__lend", {"title": "Emma"})])
+    h = make_library(harness, [bridge_call("shelf__lend", {"title": "Emma"})])
 
     outcome = h.send("go")
 
@@ -134,7 +134,7 @@ def test_hooks_see_the_inner_call_and_the_model_its_bridge_call(harness: Make) -
 
 
 def test_guard_denies_the_inner_call(harness: Make) -> None:
-    h = library(harness, [through("shelf__lend", {"title": "Faust"})])
+    h = make_library(harness, [bridge_call("shelf__lend", {"title": "Faust"})])
     (result,) = h.send("go", approve="yes").tool_calls
     assert (result.text, RAN) == ("Denied: that one stays", [])
 
@@ -143,7 +143,7 @@ def test_guard_denies_the_inner_call(harness: Make) -> None:
 def test_approval_shows_the_literal_inner_arguments(
     harness: Make, answer: str, ran: list[str]
 ) -> None:
-    h = library(harness, [through("shelf__burn", {"title": "Emma"})], answers=[answer])
+    h = make_library(harness, [bridge_call("shelf__burn", {"title": "Emma"})], answers=[answer])
     h.send("go")
     (question,) = h.questions
     assert question.text == "Allow shelf__burn? it burns"
@@ -156,22 +156,25 @@ def test_approval_shows_the_literal_inner_arguments(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (through("shelf__lent", {}), "no tool 'shelf__lent' is called through book_call; did you"),
-        (through("nonsense", {}), "no tool 'nonsense' is called through book_call"),
-        (through("book_call", {"tool": "shelf__lend"}), "book_call itself is offered"),
-        (through("ring"), "ring itself is offered, so call that"),
-        (through("observer__hidden"), "no tool 'observer__hidden' is called through book_call"),
-        (through(7), "argument 'tool' of book_call"),
-        (through("shelf__lend", "title"), "argument 'arguments' of book_call"),
+        (
+            bridge_call("shelf__lent", {}),
+            "no tool 'shelf__lent' is called through book_call; did you",
+        ),
+        (bridge_call("nonsense", {}), "no tool 'nonsense' is called through book_call"),
+        (bridge_call("book_call", {"tool": "shelf__lend"}), "book_call itself is offered"),
+        (bridge_call("ring"), "ring itself is offered, so call that"),
+        (bridge_call("observer__hidden"), "no tool 'observer__hidden' is called through book_call"),
+        (bridge_call(7), "argument 'tool' of book_call"),
+        (bridge_call("shelf__lend", "title"), "argument 'arguments' of book_call"),
         (calls("book_call"), "book_call needs the argument 'tool'"),
-        (through("shelf__lend", {}), "shelf__lend needs the argument 'title'"),
+        (bridge_call("shelf__lend", {}), "shelf__lend needs the argument 'title'"),
         (calls("observer__hidden"), "unknown tool 'observer__hidden'"),
     ],
 )
 def test_deferred_call_errors_are_sentences_to_the_model(
     harness: Make, asked: ToolCall, said: str
 ) -> None:
-    h = library(harness, [asked])
+    h = make_library(harness, [asked])
     (result,) = h.send("go").tool_calls
     assert not result.ok
     assert result.text.startswith("Error: ")
@@ -180,21 +183,23 @@ def test_deferred_call_errors_are_sentences_to_the_model(
 
 
 def test_deferred_tool_may_be_called_by_its_name(harness: Make) -> None:
-    h = library(harness, [calls("shelf__lend", title="Emma"), through("shelf__look")])
+    h = make_library(harness, [calls("shelf__lend", title="Emma"), bridge_call("shelf__look")])
     assert [result.text for result in h.send("go").tool_calls] == ["lent Emma", "seen here"]
 
 
 def test_read_only_deferred_tools_run_in_parallel(harness: Make) -> None:
-    h = library(harness, [through("shelf__look", {"where": "a"}), calls("shelf__look", where="b")])
+    h = make_library(
+        harness, [bridge_call("shelf__look", {"where": "a"}), calls("shelf__look", where="b")]
+    )
     assert [result.text for result in h.send("go").tool_calls] == ["seen a", "seen b"]
 
 
 def test_sub_agent_cannot_call_main_turn_deferred_tools(harness: Make) -> None:
-    h = library(harness, [through("shelf__mine"), through("shelf__look")])
+    h = make_library(harness, [bridge_call("shelf__mine"), bridge_call("shelf__look")])
     h.send("hello")
 
     async def nested() -> Any:
-        h.model.steps[:] = [[through("shelf__mine"), through("shelf__look")], "ok"]
+        h.model.steps[:] = [[bridge_call("shelf__mine"), bridge_call("shelf__look")], "ok"]
         return await h.plugin(Observer).host.run_turn("go")
 
     turn = h.run(nested())
@@ -202,11 +207,11 @@ def test_sub_agent_cannot_call_main_turn_deferred_tools(harness: Make) -> None:
 
 
 def test_session_without_the_bridge_cannot_call_deferred_tools(harness: Make) -> None:
-    h = library(harness)
+    h = make_library(harness)
 
     async def nested() -> Any:
         await h.aopen()
-        h.model.steps[:] = [[through("shelf__look"), calls("shelf__look")], "ok"]
+        h.model.steps[:] = [[bridge_call("shelf__look"), calls("shelf__look")], "ok"]
         return await h.plugin(Observer).host.run_turn("go", tools=["ring"])
 
     turn = h.run(nested())
@@ -215,7 +220,7 @@ def test_session_without_the_bridge_cannot_call_deferred_tools(harness: Make) ->
 
 
 def test_tool_registered_later_works_in_a_running_session(harness: Make) -> None:
-    h = library(harness, "first", [through("shelf__new"), through("shelf__look")])
+    h = make_library(harness, "first", [bridge_call("shelf__new"), bridge_call("shelf__look")])
     h.send("hello")
     kept = h.plugin(Library).register
 
@@ -229,7 +234,7 @@ def test_tool_registered_later_works_in_a_running_session(harness: Make) -> None
 
 
 def test_deferred_tool_of_another_plugin_is_not_replaced(harness: Make) -> None:
-    h = library(harness)
+    h = make_library(harness)
     h.send("hello")
     with pytest.raises(Exception, match="is already provided by plugin"):
         h.plugin(Library).register(Tool("observer__hidden", "Mine.", lambda: "", deferred=True))

@@ -85,7 +85,7 @@ def mail(post: Post) -> type[Plugin[Any]]:
     return Mail
 
 
-def said(text: str, number: int = 1) -> Inbound:
+def inbound(text: str, number: int = 1) -> Inbound:
     return Inbound("post", "c", "u", f"m{number}", text)
 
 
@@ -94,7 +94,7 @@ async def test_delivery_waits_as_long_as_retry_after_says(harness: Make) -> None
     post = Post(Flooded(2.5), Flooded(None))
     h = harness(mail(post), model=["a"])
     await h.aopen()
-    await h.plugin(Plugin).host.receive(said("x"))
+    await h.plugin(Plugin).host.receive(inbound("x"))
     assert await post.until(1) == ["a"]
     first, second, third = [at for at, _ in post.tried]
     assert second - first >= 2.5
@@ -106,10 +106,10 @@ async def test_outbox_keeps_an_undeliverable_reply_for_the_next_message(harness:
     h = harness(mail(post), model=["a", "b"])
     await h.aopen()
     host = h.plugin(Plugin).host
-    await host.receive(said("x"))
+    await host.receive(inbound("x"))
     await host.services[GatewayHost].finish(PATIENCE)  # nothing is under way any more
     assert (len(post.tried), post.sent) == (1, [])
-    await host.receive(said("y", 2))
+    await host.receive(inbound("y", 2))
     assert await post.until(2) == ["a", "b"]
 
 
@@ -118,10 +118,10 @@ def test_reply_that_may_have_arrived_is_marked_as_repeated(harness: Make, tmp_pa
         post.hangs = True
         h = harness(mail(post), home=tmp_path / "home", model=["a", "b"])
         runtime = await h.aopen()
-        await h.plugin(Plugin).host.receive(said("x"))
+        await h.plugin(Plugin).host.receive(inbound("x"))
         while not post.tried:
             await asyncio.sleep(0.01)
-        await h.plugin(Plugin).host.receive(said("y", 2))
+        await h.plugin(Plugin).host.receive(inbound("y", 2))
         while len(h.model.requests) < 2:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
@@ -149,11 +149,11 @@ async def test_reply_queued_behind_another_process_is_sent_soon_after(
     other = harness(mail(second), home=tmp_path / "home", model=["b"])
     await one.aopen()
     await other.aopen()
-    await one.plugin(Plugin).host.receive(said("x"))
+    await one.plugin(Plugin).host.receive(inbound("x"))
     async with asyncio.timeout(PATIENCE):
         while not first.tried:
             await asyncio.sleep(0.01)
-    await other.plugin(Plugin).host.receive(said("y", 2))
+    await other.plugin(Plugin).host.receive(inbound("y", 2))
     await other.plugin(Plugin).host.services[GatewayHost].finish(2.0)
     assert (len(other.model.requests), second.sent) == (1, [])
     first.hung.set()
@@ -193,13 +193,13 @@ async def test_lane_waits_for_an_earlier_message_owned_by_another_process(
     await one.aopen()
     await other.aopen()
     other.plugin(Divides).go_on.set()
-    message = said("x")
+    message = inbound("x")
     chat = message.channel, message.chat_id
     await one.plugin(Divides).host.receive(message)
     await one.plugin(Divides).host.services[GatewayHost].recover(*chat)
     await one.plugin(Divides).entered.wait()
     host = other.plugin(Divides).host
-    await host.receive(said("y", 2))
+    await host.receive(inbound("y", 2))
     with pytest.raises(StoreError, match="another process has an earlier message"):
         await host.services[GatewayHost].recover(*chat)
     assert other.model.requests == []
@@ -232,14 +232,14 @@ async def test_inbox_forgets_messages_done_a_week_ago(
     h = harness(mail(post), model=["a", "b"])
     await h.aopen()
     host = h.plugin(Plugin).host
-    assert await host.receive(said("x"))
+    assert await host.receive(inbound("x"))
     await post.until(1)
     await host.services[GatewayHost].finish(PATIENCE)
     for days, known in ((6.9, True), (7.1, False)):
         after(days)
         await host.services[GatewayHost].recover()
         await host.services[GatewayHost].finish(PATIENCE)
-        assert await host.receive(said("x")) is not known
+        assert await host.receive(inbound("x")) is not known
     assert await post.until(2) == ["a", "b"]
     await host.services[GatewayHost].finish(PATIENCE)
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
@@ -262,10 +262,10 @@ async def test_running_turn_is_not_resumed(harness: Make) -> None:
     await h.aopen()
     waits = h.plugin(Waits)
     host = waits.host
-    await host.receive(said("x"))
+    await host.receive(inbound("x"))
     async with asyncio.timeout(PATIENCE):
         await waits.entered.wait()
-    await host.receive(said("y", 2))
+    await host.receive(inbound("y", 2))
     for _ in range(3):
         await host.services[GatewayHost].recover()
     waits.go_on.set()
@@ -286,7 +286,7 @@ async def test_command_reply_can_have_buttons(harness: Make) -> None:
     await h.aopen()
     told: list[tuple[str, ...]] = []
     h.plugin(Menu).host.signals.connect("reply_sent", lambda r, ctx=None: told.append(r.delivered))
-    await h.plugin(Menu).host.receive(said("/lunch"))
+    await h.plugin(Menu).host.receive(inbound("/lunch"))
     assert await post.until(1) == ["What will it be?"]
     await h.plugin(Menu).host.services[GatewayHost].finish(PATIENCE)
     assert post.sent[0].choices == ("Soup", "Bread")
@@ -299,7 +299,7 @@ async def test_recovery_does_not_add_delivery_tasks_while_platform_is_down(harne
     h = harness(mail(post), model=["a"])
     await h.aopen()
     host = h.plugin(Plugin).host
-    await host.receive(said("x"))
+    await host.receive(inbound("x"))
     async with asyncio.timeout(PATIENCE):
         while not post.tried:
             await asyncio.sleep(0.01)

@@ -40,7 +40,7 @@ class PausedModel(ScriptedModel):
         return await super().send(wire, on_delta)
 
 
-async def until(condition: Callable[[], Any]) -> None:
+async def wait_until(condition: Callable[[], Any]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.01)
@@ -140,7 +140,7 @@ async def test_end_of_turn_does_not_wait_for_an_unavailable_platform(harness: Ma
     h.channel.fail = 1000
     await h.channel.say("hello")
     plugin = h.plugin(Ends)
-    await until(lambda: plugin.ended and plugin.settled)
+    await wait_until(lambda: plugin.ended and plugin.settled)
     assert (plugin.ended, plugin.settled, h.channel.sent) == (["a"], ["hello"], [])
     h.channel.fail = 0
     await h.channel.replies(1)
@@ -156,9 +156,9 @@ async def test_undeliverable_reply_is_given_up_after_24_hours_with_a_reason(
     h.plugin(Ends).host.signals.connect("plugin_failed", lambda e, ctx=None: failures.append(e))
     h.channel.fail = 2
     await h.channel.say("hello")
-    await until(lambda: h.channel.fail == 1)
+    await wait_until(lambda: h.channel.fail == 1)
     clock.forward(hours=25)
-    await until(lambda: failures)
+    await wait_until(lambda: failures)
     assert failures[0].reason == (
         "a reply to fake:chat was given up after 24 h and 2 attempts: "
         "ConnectionError: the fake platform is away"
@@ -267,7 +267,7 @@ async def test_reply_owned_by_another_process_is_left_alone(two_runtimes: Any) -
     first.model.go_on.set()
     first.channel.fail = 1000
     await first.channel.say("one")
-    await until(lambda: first.channel.fail < 1000)
+    await wait_until(lambda: first.channel.fail < 1000)
     await recover(second)
     await second.runtime.finish_background(2.5)
     assert second.channel.sent == []

@@ -27,7 +27,7 @@ from hookline_hookspecs.web import (
 MakeHarness = Callable[..., Harness]
 
 
-def asked(text: str) -> FakeRequest:
+def page_request(text: str) -> FakeRequest:
     return FakeRequest({"query_string": text.encode()}, b"")
 
 
@@ -37,12 +37,12 @@ def test_build_path_quotes_segments_and_query() -> None:
 
 
 def test_pagination_links_keep_the_search() -> None:
-    first = Paging.from_request(asked("q=cats+%26+dogs"), "/x", size=2)
+    first = Paging.from_request(page_request("q=cats+%26+dogs"), "/x", size=2)
     assert first.slice([1, 2, 3]) == [1, 2]
     more = first.link(3)
     assert more is not None
     assert more.href == "/x?q=cats+%26+dogs&from=2"
-    last = Paging.from_request(asked(more.href.partition("?")[2]), "/x", size=2)
+    last = Paging.from_request(page_request(more.href.partition("?")[2]), "/x", size=2)
     assert (last.slice([1, 2, 3]), last.link(1)) == ([3], None)
 
 
@@ -61,7 +61,7 @@ def test_person_owns_only_the_chat_with_their_name() -> None:
 
 def test_query_with_1000_parameters_is_refused() -> None:
     with pytest.raises(Problem) as refused:
-        query_params(asked("&".join(f"n{number}=1" for number in range(1000))))
+        query_params(page_request("&".join(f"n{number}=1" for number in range(1000))))
     assert refused.value.status == 400
 
 

@@ -43,7 +43,7 @@ def message(
     return Inbound("fake", chat, "ann", f"id-{text}", text, kind=kind, target=target)
 
 
-async def opened(home: Path, files: Files | None, answers: int = 9) -> Harness:
+async def open_harness(home: Path, files: Files | None, answers: int = 9) -> Harness:
     harness = Harness(Mail, home=home, model=["ok"] * answers)
     await harness.aopen()
     if files is not None:
@@ -55,22 +55,22 @@ def service(harness: Harness) -> GatewayHost:
     return harness.plugin(Mail).host.services[GatewayHost]
 
 
-def asked(harness: Harness) -> list[str]:
+def prompts(harness: Harness) -> list[str]:
     """What the model was asked, in the order of the requests."""
     return [request.messages[-1].text for request in harness.model.requests]
 
 
 async def test_message_with_files_is_answered_once_they_are_fetched(tmp_path: Path) -> None:
     files = Files()
-    h = await opened(tmp_path, files)
+    h = await open_harness(tmp_path, files)
     receive = h.plugin(Mail).host.receive
     assert await receive(message("one"), [FILE])
     assert not await receive(message("one"), [FILE])
     await asyncio.sleep(0.1)
-    assert asked(h) == []
+    assert prompts(h) == []
     files.there.set()
     await h.channel.replies(1)
-    assert asked(h) == ["one with 1 files"]
+    assert prompts(h) == ["one with 1 files"]
     assert not await receive(message("one"), [FILE])
     await h.aclose()
 
@@ -79,52 +79,52 @@ async def test_later_message_of_the_chat_waits_behind_files_and_other_chats_do_n
     tmp_path: Path,
 ) -> None:
     files = Files()
-    h = await opened(tmp_path, files)
+    h = await open_harness(tmp_path, files)
     receive = h.plugin(Mail).host.receive
     await receive(message("one"), [FILE])
     await receive(message("two"))
     await receive(message("other", chat="another"))
     await receive(message("press", kind="press"))
     await h.channel.replies(2)
-    assert sorted(asked(h)) == ["other", "press"]
+    assert sorted(prompts(h)) == ["other", "press"]
     files.there.set()
     await h.channel.replies(4)
-    assert asked(h)[2:] == ["one with 1 files", "two"]
+    assert prompts(h)[2:] == ["one with 1 files", "two"]
     await h.aclose()
 
 
 async def test_files_of_a_dead_process_are_fetched_by_the_next(tmp_path: Path) -> None:
-    first = await opened(tmp_path, Files())
+    first = await open_harness(tmp_path, Files())
     receive = first.plugin(Mail).host.receive
     await receive(message("one"), [FILE])
     await receive(message("two"))
     await first.aclose()
     files = Files()
     files.there.set()
-    second = await opened(tmp_path, None)
+    second = await open_harness(tmp_path, None)
     await service(second).recover()
     await asyncio.sleep(0.1)
-    assert asked(second) == []  # the channel has not started
+    assert prompts(second) == []  # the channel has not started
     await service(second).fetch_files("fake", files.fetch)
     await second.channel.replies(2)
-    assert asked(second) == ["one with 1 files", "two"]
+    assert prompts(second) == ["one with 1 files", "two"]
     assert files.fetched == ["r1"]
     await second.aclose()
 
 
 async def test_files_of_a_living_process_are_left_to_it(tmp_path: Path) -> None:
     files = Files()
-    first = await opened(tmp_path, files)
+    first = await open_harness(tmp_path, files)
     await first.plugin(Mail).host.receive(message("one"), [FILE])
     others = Files()
     others.there.set()
-    second = await opened(tmp_path, others)
+    second = await open_harness(tmp_path, others)
     await service(second).recover()
     await asyncio.sleep(0.1)
     assert others.fetched == []
     files.there.set()
     await first.channel.replies(1)
-    assert asked(first) == ["one with 1 files"]
+    assert prompts(first) == ["one with 1 files"]
     await first.aclose()
     await second.aclose()
 
@@ -132,7 +132,7 @@ async def test_files_of_a_living_process_are_left_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["its author", "a channel"])
 async def test_deleted_message_is_not_answered(tmp_path: Path, by: str) -> None:
     files = Files()
-    h = await opened(tmp_path, files)
+    h = await open_harness(tmp_path, files)
     receive = h.plugin(Mail).host.receive
     await receive(message("one"), [FILE])
     await receive(message("two"))
@@ -144,8 +144,8 @@ async def test_deleted_message_is_not_answered(tmp_path: Path, by: str) -> None:
     files.there.set()
     await h.channel.replies(1)
     await h.runtime.finish_background(10)
-    assert asked(h)[0] == "two"
-    assert "one with 1 files" not in asked(h)
+    assert prompts(h)[0] == "two"
+    assert "one with 1 files" not in prompts(h)
     await h.aclose()
 
 
@@ -155,7 +155,7 @@ async def test_files_are_fetched_again_when_the_platform_or_the_store_fails(
     monkeypatch.setattr("hookline.dispatch.pending_files.RETRY_PAUSE", 0.01)
     files = Files()
     files.fail = 2
-    h = await opened(tmp_path, files)
+    h = await open_harness(tmp_path, files)
     journal = h.runtime.engine.journal
     complete = journal.complete_files
     failures = ["once"]
@@ -170,6 +170,6 @@ async def test_files_are_fetched_again_when_the_platform_or_the_store_fails(
     await h.plugin(Mail).host.receive(message("one"), [FILE])
     files.there.set()
     await h.channel.replies(1)
-    assert asked(h) == ["one with 1 files"]
+    assert prompts(h) == ["one with 1 files"]
     assert (files.fail, failures) == (0, [])
     await h.aclose()

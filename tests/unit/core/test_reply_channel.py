@@ -68,7 +68,7 @@ class Watcher(Plugin[NoConfig]):
         return (await self.host.run_turn("help", parent=ctx)).reply
 
 
-async def opened(home: Path, *model: Any) -> tuple[Harness, TerminalChannel]:
+async def open_process(home: Path, *model: Any) -> tuple[Harness, TerminalChannel]:
     """A process on ``home`` that has a terminal and a network channel ``fake``."""
     harness = Harness(Watcher, home=home, model=model)
     runtime = await harness.aopen()
@@ -77,7 +77,7 @@ async def opened(home: Path, *model: Any) -> tuple[Harness, TerminalChannel]:
     return harness, terminal
 
 
-async def typed(harness: Harness, text: str, session: str) -> None:
+async def type_at_terminal(harness: Harness, text: str, session: str) -> None:
     """Type ``text`` into ``hookline chat --session SESSION`` and wait until all is done."""
     message = Inbound("terminal", "default", "me", f"typed {text}", text, session_id=session)
     await harness.runtime.dispatcher.receive(message)
@@ -96,13 +96,13 @@ def texts(harness: Harness) -> list[str]:
 async def test_message_typed_into_a_channels_session_is_answered_in_the_terminal(
     tmp_path: Path,
 ) -> None:
-    h, terminal = await opened(
+    h, terminal = await open_process(
         tmp_path, "to the channel", [ToolCall("", "helper", {})], "help", "to the terminal"
     )
     await h.channel.say("hello")
     await h.channel.replies(1)
     session = h.channel.sent[0].session.id
-    await typed(h, "and here?", session)
+    await type_at_terminal(h, "and here?", session)
     assert terminal.texts == ["to the terminal"]
     assert terminal.shown[0].session.id == session
     assert texts(h) == ["to the channel"]
@@ -115,11 +115,11 @@ async def test_message_typed_into_a_channels_session_is_answered_in_the_terminal
 
 
 async def test_channel_is_answered_while_a_terminal_is_open_on_its_session(tmp_path: Path) -> None:
-    gateway, _ = await opened(tmp_path, "first", "second")
+    gateway, _ = await open_process(tmp_path, "first", "second")
     await gateway.channel.say("one")
     await gateway.channel.replies(1)
-    chat, terminal = await opened(tmp_path, "typed")
-    await typed(chat, "typed", gateway.channel.sent[0].session.id)
+    chat, terminal = await open_process(tmp_path, "typed")
+    await type_at_terminal(chat, "typed", gateway.channel.sent[0].session.id)
     assert terminal.texts == ["typed"]
     await gateway.channel.say("two")
     await gateway.channel.replies(2, seconds=10)
@@ -130,7 +130,7 @@ async def test_channel_is_answered_while_a_terminal_is_open_on_its_session(tmp_p
 
 
 async def test_terminal_leaves_a_channels_open_replies_to_the_gateway(tmp_path: Path) -> None:
-    gateway, _ = await opened(tmp_path, "pending")
+    gateway, _ = await open_process(tmp_path, "pending")
     gateway.channel.fail = 1000
     await gateway.channel.say("one")
     async with asyncio.timeout(10):
@@ -138,11 +138,11 @@ async def test_terminal_leaves_a_channels_open_replies_to_the_gateway(tmp_path: 
             await asyncio.sleep(0.01)
     (session,) = await gateway.plugin(Watcher).host.sessions()
     await gateway.aclose()
-    chat, terminal = await opened(tmp_path, "typed")
-    await typed(chat, "typed", session.id)
+    chat, terminal = await open_process(tmp_path, "typed")
+    await type_at_terminal(chat, "typed", session.id)
     assert terminal.texts == ["typed"]
     assert texts(chat) == []
-    gateway, _ = await opened(tmp_path)
+    gateway, _ = await open_process(tmp_path)
     await recover(gateway)
     assert texts(gateway) == ["pending"]
     await gateway.aclose()
@@ -152,19 +152,19 @@ async def test_terminal_leaves_a_channels_open_replies_to_the_gateway(tmp_path: 
 async def test_terminal_answers_a_channels_left_over_message_through_the_gateway(
     tmp_path: Path,
 ) -> None:
-    gateway, _ = await opened(tmp_path, "first")
+    gateway, _ = await open_process(tmp_path, "first")
     await gateway.channel.say("one")
     await gateway.channel.replies(1)
     session = gateway.channel.sent[0].session.id
     await gateway.aclose()
-    chat, terminal = await opened(tmp_path, "left over", "typed")
+    chat, terminal = await open_process(tmp_path, "left over", "typed")
     left_over = Inbound("fake", "chat", "user", "m2", "two", session_id=session)
     _, write = chat.runtime.engine.journal.receive(left_over, durable=True, mine=False)
     await write
-    await typed(chat, "typed", session)
+    await type_at_terminal(chat, "typed", session)
     assert terminal.texts == ["typed"]
     assert texts(chat) == []
-    gateway, _ = await opened(tmp_path)
+    gateway, _ = await open_process(tmp_path)
     await recover(gateway)
     assert texts(gateway) == ["left over"]
     await gateway.aclose()

@@ -33,7 +33,7 @@ def storage(tmp_path: Path) -> Any:
 
 
 @contextmanager
-def another(storage: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def other_process(storage: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that holds its lock, and its id; it ends cleanly when its input does."""
     command = [sys.executable, "-c", OTHER, str(storage.dir)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -52,7 +52,7 @@ def state(lock: ProcessLock, process: str) -> tuple[bool, bool]:
 
 def test_killed_process_is_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
-    with another(storage) as (process, name):
+    with other_process(storage) as (process, name):
         assert state(lock, name) == (True, False)
         process.kill()
         process.wait()
@@ -61,7 +61,7 @@ def test_killed_process_is_dead(storage: Any) -> None:
 
 def test_process_that_ended_cleanly_is_neither_alive_nor_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
-    with another(storage) as (process, name):
+    with other_process(storage) as (process, name):
         process.communicate()
         assert state(lock, name) == (False, False)
     assert list(storage.dir.iterdir()) == []
@@ -83,7 +83,7 @@ def test_lock_files_of_dead_processes_are_deleted(storage: Any) -> None:
     lock.hold()
     names = []
     for _ in range(2):
-        with another(storage) as (process, name):
+        with other_process(storage) as (process, name):
             process.kill()
             names.append(name)
     lock.clean(keep={names[0]})

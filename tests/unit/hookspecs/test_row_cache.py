@@ -61,12 +61,12 @@ class Reader:
         return found
 
 
-def cache(host: Small, **options: Any) -> RowCache[str, list[str]]:
+def make_cache(host: Small, **options: Any) -> RowCache[str, list[str]]:
     return RowCache(cast(Host, host), **options)
 
 
 async def test_row_cache_reads_rows_once_until_a_write(host: Small) -> None:
-    rows, read = cache(host), Reader(host)
+    rows, read = make_cache(host), Reader(host)
     assert await rows.get("a", read) == await rows.get("a", read) == []
     assert read.times == 1
     host.storage.rows.append("theirs")
@@ -78,7 +78,7 @@ async def test_row_cache_reads_rows_once_until_a_write(host: Small) -> None:
 
 
 async def test_row_cache_drops_rows_read_during_a_write(host: Small) -> None:
-    rows, read = cache(host), Reader(host)
+    rows, read = make_cache(host), Reader(host)
     read.meanwhile = rows.forget
     await rows.get("a", read)
     await rows.get("a", read)
@@ -87,26 +87,28 @@ async def test_row_cache_drops_rows_read_during_a_write(host: Small) -> None:
 
 async def test_row_cache_keeps_nothing_if_the_store_cannot_report_changes(host: Small) -> None:
     host.storage.changes = None
-    rows, read = cache(host), Reader(host)
+    rows, read = make_cache(host), Reader(host)
     await rows.get("a", read)
     await rows.get("a", read)
     assert read.times == 2
 
 
 async def test_row_cache_evicts_least_used_rows(host: Small) -> None:
-    rows, read = cache(host, most=2), Reader(host)
+    rows, read = make_cache(host, most=2), Reader(host)
     for key in ("a", "b", "a", "c", "a", "b"):
         await rows.get(key, read)
     assert read.times == 4
 
 
-def writes(host: Small, seconds: float = 1000.0) -> tuple[LaterWrites, Callable[[str], None]]:
+def delayed_writes(
+    host: Small, seconds: float = 1000.0
+) -> tuple[LaterWrites, Callable[[str], None]]:
     later = LaterWrites(cast(Host, host), seconds)
     return later, lambda row: later.add(lambda db: cast(Any, db).rows.append(row))
 
 
 async def test_delayed_writes_share_a_transaction_in_order(host: Small) -> None:
-    later, write = writes(host)
+    later, write = delayed_writes(host)
     for row in "abc":
         write(row)
     await asyncio.sleep(0)
@@ -117,7 +119,7 @@ async def test_delayed_writes_share_a_transaction_in_order(host: Small) -> None:
 
 
 async def test_delayed_writes_are_flushed_automatically(host: Small) -> None:
-    _, write = writes(host, 0.01)
+    _, write = delayed_writes(host, 0.01)
     for row in "ab":
         write(row)
         while not host.storage.rows or host.storage.rows[-1] != row:
@@ -126,7 +128,7 @@ async def test_delayed_writes_are_flushed_automatically(host: Small) -> None:
 
 
 async def test_delayed_write_added_during_a_flush_is_written_next(host: Small) -> None:
-    later, write = writes(host)
+    later, write = delayed_writes(host)
     write("a")
     flushing = asyncio.create_task(later.flush())
     await asyncio.sleep(0)
@@ -139,7 +141,7 @@ async def test_delayed_write_added_during_a_flush_is_written_next(host: Small) -
 async def test_delayed_writes_are_retried_after_a_full_disk(
     host: Small, caplog: pytest.LogCaptureFixture
 ) -> None:
-    later, write = writes(host)
+    later, write = delayed_writes(host)
     host.storage.is_full = True
     write("a")
     await later.flush()
@@ -151,7 +153,7 @@ async def test_delayed_writes_are_retried_after_a_full_disk(
 
 
 async def test_invalid_delayed_write_is_not_retried(host: Small) -> None:
-    later, write = writes(host)
+    later, write = delayed_writes(host)
     later.add(lambda db: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         await later.flush()

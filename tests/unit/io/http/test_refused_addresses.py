@@ -123,12 +123,12 @@ SPELLINGS = {
 }
 
 
-def spelled(spelling, address, port, scheme="http"):
+def spelled_url(spelling, address, port, scheme="http"):
     place = "" if port is None else f":{port}"
     return f"{scheme}://{SPELLINGS[spelling](address)}{place}/"
 
 
-def fixed(*answers):
+def fixed_resolver(*answers):
     """A resolver that gives the answers in turn, the last one for ever."""
     left = list(answers)
 
@@ -148,10 +148,10 @@ async def outcome(http, url):
         return "failed"
 
 
-def guarded(resolve=None, **policy):
+def make_http(resolve=None, **policy):
     return GuardedHttp(
         NetworkPolicy(**policy),
-        resolve=resolve or fixed(["8.8.8.8"]),
+        resolve=resolve or fixed_resolver(["8.8.8.8"]),
         timeout=5,
         ssl_context=NO_CERTIFICATES,
     )
@@ -160,10 +160,10 @@ def guarded(resolve=None, **policy):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_refused_address_in_a_url_is_refused(kind, spelling):
-    http = guarded()
+    http = make_http()
     for address in CLASSES[kind]:
         for port in PORTS:
-            url = spelled(spelling, address, port, "https" if port == 443 else "http")
+            url = spelled_url(spelling, address, port, "https" if port == 443 else "http")
             if spelling in ("number sign", "question mark"):
                 url = url.replace(f":{port}", "")
             assert http.check_url(url), url
@@ -172,7 +172,7 @@ async def test_refused_address_in_a_url_is_refused(kind, spelling):
 
 @pytest.mark.parametrize("address", CLASSES6)
 async def test_refused_ipv6_address_is_refused_in_url_and_resolver_answer(address):
-    http = guarded()
+    http = make_http()
     value = ipaddress.IPv6Address(address)
     for text in {str(value), value.exploded, str(value).upper()}:
         for port in PORTS:
@@ -180,7 +180,10 @@ async def test_refused_ipv6_address_is_refused_in_url_and_resolver_answer(addres
             assert http.check_url(url), url
             assert await outcome(http, url) == "refused", url
         for answer in ([text], ["8.8.8.8", text], [text, "8.8.8.8"], [f"{text}%1"]):
-            assert await outcome(guarded(fixed(answer)), "http://name.example/") == "refused"
+            assert (
+                await outcome(make_http(fixed_resolver(answer)), "http://name.example/")
+                == "refused"
+            )
 
 
 RESOLVED = ["plain", "mapped", "translated", "compatible", "nat64", "nat64 local", "6to4",
@@ -195,7 +198,7 @@ async def test_refused_address_among_resolver_answers_is_refused(kind, spelling)
         for answer in ([bad], ["8.8.8.8", bad], [bad, "8.8.8.8"], ["1.1.1.1", bad, "8.8.8.8"],
                        ["2606:4700::1", bad]):  # fmt: skip
             for port in (80, 443, 8080):
-                http = guarded(fixed(answer))
+                http = make_http(fixed_resolver(answer))
                 assert http.check_url(f"http://name.example:{port}/") is None
                 found = await outcome(http, f"http://name.example:{port}/")
                 assert found == "refused", (answer, port)
@@ -208,8 +211,8 @@ async def test_metadata_address_is_refused_whatever_the_settings(kind, spelling)
         bad = SPELLINGS[spelling](address)
         places = ["0.0.0.0/0", "::/0", "name.example", "*.example", address, bad.strip("[]")]
         for policy in ({"block_private": False}, {"allow_hosts": places}):
-            assert await outcome(guarded(**policy), f"http://{bad}/") == "refused"
-            http = guarded(fixed([bad.strip("[]")]), **policy)
+            assert await outcome(make_http(**policy), f"http://{bad}/") == "refused"
+            http = make_http(fixed_resolver([bad.strip("[]")]), **policy)
             assert await outcome(http, "http://name.example/") == "refused"
 
 
@@ -246,10 +249,10 @@ class Listener:
 async def test_redirect_to_a_refused_address_is_refused(kind):
     """The first server is one that the operator allows; where it leads is judged anew."""
     async with Listener() as listener:
-        http = guarded(fixed(["127.0.0.1"]), allow_hosts=["first.example"])
+        http = make_http(fixed_resolver(["127.0.0.1"]), allow_hosts=["first.example"])
         for address in CLASSES[kind]:
             for spelling in SPELLINGS:
-                target = spelled(spelling, address, None)
+                target = spelled_url(spelling, address, None)
                 if set(target) & set("\t\n\0 "):
                     continue  # no header can carry it
                 listener.answers["/"] = target
@@ -268,7 +271,7 @@ async def test_redirect_to_a_refused_address_is_refused(kind):
 )  # fmt: skip
 async def test_redirect_to_another_scheme_is_refused(target):
     async with Listener() as listener:
-        http = guarded(fixed(["127.0.0.1"]), allow_hosts=["first.example"])
+        http = make_http(fixed_resolver(["127.0.0.1"]), allow_hosts=["first.example"])
         listener.answers["/"] = target
         found = await outcome(http, f"http://first.example:{listener.port}/")
         # These two are references to the same server.
@@ -280,8 +283,8 @@ async def test_redirect_to_another_scheme_is_refused(target):
 async def test_dns_rebinding_before_the_connection_is_refused():
     """A name that may be reached when it is judged and may not a moment later."""
     async with Listener() as listener:  # on 127.0.0.1; nobody listens on 127.0.0.3
-        resolve = fixed(["127.0.0.3"], ["127.0.0.1"])
-        http = guarded(resolve, allow_hosts=["127.0.0.3"])
+        resolve = fixed_resolver(["127.0.0.3"], ["127.0.0.1"])
+        http = make_http(resolve, allow_hosts=["127.0.0.3"])
         url = f"http://name.example:{listener.port}/"
         assert await outcome(http, url) == "failed"
         assert await outcome(http, url) == "refused"
@@ -292,7 +295,11 @@ async def test_dns_rebinding_before_the_connection_is_refused():
 async def test_loopback_is_not_dialled_in_any_spelling():
     """The same with a listener that would notice, for what really leads to this machine."""
     async with Listener() as listener:
-        for resolve in (None, fixed(["127.0.0.1"]), fixed(["8.8.8.8", "127.0.0.1"])):
+        for resolve in (
+            None,
+            fixed_resolver(["127.0.0.1"]),
+            fixed_resolver(["8.8.8.8", "127.0.0.1"]),
+        ):
             http = GuardedHttp(NetworkPolicy(), resolve=resolve, timeout=5)
             hosts = ["localhost", "LOCALHOST", "localhost.", "a.localhost", "name.example", "0"]
             hosts += [write("127.0.0.1") for write in SPELLINGS.values()]
@@ -325,7 +332,7 @@ async def test_public_names_are_reached():
     """Each name, on the listener's port, is resolved to loopback, which the operator allows."""
     async with Listener() as listener:
         allowed = [f"127.0.0.1:{listener.port}"]
-        http = guarded(fixed(["127.0.0.1"]), allow_hosts=allowed)
+        http = make_http(fixed_resolver(["127.0.0.1"]), allow_hosts=allowed)
         for url in PUBLIC:
             rest = url.partition("://")[2]
             host = rest.split("/")[0].split("?")[0].split("#")[0]

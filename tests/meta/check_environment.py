@@ -31,7 +31,7 @@ class CheckFailed(Exception):
     """A step failed; the text says which and what it printed."""
 
 
-class Place:
+class CheckEnvironment:
     """A virtual environment in a folder of its own, with an empty Hookline home beside it."""
 
     def __init__(self, folder: Path) -> None:

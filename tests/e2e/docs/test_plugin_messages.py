@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hookline.testing import Harness, calls
 from hookline_hookspecs import Context, Plugin, Section, Session, Turn, hookimpl, tool
-from support.docs.pages import read, unlike
+from support.docs.pages import output_difference, read
 from support.machine import Machine
 from support.site_packages import Site
 
@@ -118,7 +118,7 @@ def test_plugin_conflict_messages_match_the_page(machine: Machine) -> None:
     for what, sentence in rows("Conflicts"):
         state, reason = reasons[CASES[what]]
         assert state in ("failed", "missing")
-        assert not (problem := unlike(reason, sentence.strip("`"))), f"{what}: {problem}"
+        assert not (problem := output_difference(reason, sentence.strip("`"))), f"{what}: {problem}"
     assert reasons["alpha"] == ("on", "")
 
 
@@ -163,7 +163,7 @@ def test_messages_of_a_running_process_match_the_page(machine: Machine) -> None:
     for sentence, (what, _, cell) in zip(told, rows("While Hookline runs"), strict=True):
         shown = sentences(cell)[-1].replace("plugins.NAME", "plugins.beta")
         shown = shown.replace("KEY", "max_iterations").replace("NAME", "demo")
-        assert not (problem := unlike(sentence, f"…{shown}")), f"{what}: {problem}"
+        assert not (problem := output_difference(sentence, f"…{shown}")), f"{what}: {problem}"
 
 
 def _told(text: str) -> Iterator[str]:

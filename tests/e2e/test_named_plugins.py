@@ -99,7 +99,7 @@ def pigeons(hello_machine: Machine, tmp_path: Path) -> Machine:
     return hello_machine
 
 
-def letters(machine: Machine, name: str, *lines: str) -> str:
+def write_mail(machine: Machine, name: str, *lines: str) -> str:
     path = machine.home.parent / f"{name}.mail"
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return str(path)
@@ -111,7 +111,7 @@ def rows(machine: Machine) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in listed.json}
 
 
-def answers(machine: Machine, name: str, count: int) -> list[str]:
+def read_answers(machine: Machine, name: str, count: int) -> list[str]:
     """The answers that went out by this channel, once there are so many."""
     path, until = machine.home.parent / f"{name}.out", time.monotonic() + PATIENCE
     while not path.exists() or len(path.read_text().splitlines()) < count:
@@ -137,7 +137,7 @@ def gateway(machine: Machine, **expected: int) -> Finished:
             assert time.monotonic() < until, "the gateway did not start"
             time.sleep(0.05)
         for name, count in expected.items():
-            answers(machine, name, count)
+            read_answers(machine, name, count)
     finally:
         process.send_signal(signal.SIGTERM)
         done = machine.wait(process)
@@ -147,7 +147,10 @@ def gateway(machine: Machine, **expected: int) -> Finished:
 
 @pytest.mark.slow
 def test_channels_of_one_kind_keep_their_data_apart(pigeons: Machine) -> None:
-    home, work = letters(pigeons, "home", "ann hi", "ann hi"), letters(pigeons, "work", "ann hi")
+    home, work = (
+        write_mail(pigeons, "home", "ann hi", "ann hi"),
+        write_mail(pigeons, "work", "ann hi"),
+    )
     pigeons.config(
         "plugins:\n"
         f"  pigeon: {{mail: {home}}}\n"
@@ -156,8 +159,8 @@ def test_channels_of_one_kind_keep_their_data_apart(pigeons: Machine) -> None:
     )
     gateway(pigeons, home=2, work=1)
 
-    assert answers(pigeons, "home", 2) == ["ann: hello", "ann: hello"]
-    assert answers(pigeons, "work", 1) == ["ann: hello"]
+    assert read_answers(pigeons, "home", 2) == ["ann: hello", "ann: hello"]
+    assert read_answers(pigeons, "work", 1) == ["ann: hello"]
     sessions = pigeons.run("sessions", "list", "--json").json
     assert {one["channel"] for one in sessions} == {"pigeon", "pigeon:work"}
     assert (pigeons.home / "chats" / "pigeon" / "ann").is_dir()
@@ -181,7 +184,7 @@ def test_channels_of_one_kind_keep_their_data_apart(pigeons: Machine) -> None:
 
 @pytest.mark.slow
 def test_single_named_channel_works(pigeons: Machine) -> None:
-    pigeons.config(f'plugins:\n  "pigeon:work": {{mail: {letters(pigeons, "work")}}}\n')
+    pigeons.config(f'plugins:\n  "pigeon:work": {{mail: {write_mail(pigeons, "work")}}}\n')
     found = rows(pigeons)
     assert (found["pigeon:work"]["state"], found["pigeon:work"]["version"]) == ("on", "1.0")
     assert found["pigeon"]["state"] == "off"
@@ -214,7 +217,7 @@ def test_plugins_list_reports_invalid_names_and_kinds(pigeons: Machine) -> None:
 @pytest.mark.slow
 def test_named_channels_are_enabled_and_disabled_by_name(pigeons: Machine) -> None:
     path = pigeons.config("# mine\nplugins:\n  titles: false\n")
-    mail = letters(pigeons, "work")
+    mail = write_mail(pigeons, "work")
 
     on = pigeons.run("plugins", "enable", "pigeon:work")
     assert (on.code, on.out) == (0, f"pigeon:work is on in {path}\n")
@@ -251,7 +254,7 @@ def test_enabling_an_invalid_name_gives_an_error_sentence(
 
 @pytest.mark.slow
 def test_environment_variable_sets_a_named_plugin(pigeons: Machine) -> None:
-    mail = letters(pigeons, "other")
+    mail = write_mail(pigeons, "other")
     pigeons.config('plugins:\n  "pigeon:work": {mail: /nowhere}\n')
     pigeons.env["HOOKLINE_PLUGINS__PIGEON__WORK__MAIL"] = mail
     assert pigeons.run("config", "get", "plugins.pigeon:work.mail").out == f"{mail}\n"
@@ -259,8 +262,8 @@ def test_environment_variable_sets_a_named_plugin(pigeons: Machine) -> None:
 
 @pytest.mark.slow
 def test_person_is_admitted_on_every_channel_of_a_kind_or_on_one(pigeons: Machine) -> None:
-    home = letters(pigeons, "home", "ann hi", "bob hi", "eve hi")
-    work = letters(pigeons, "work", "ann hi", "bob hi", "eve hi")
+    home = write_mail(pigeons, "home", "ann hi", "bob hi", "eve hi")
+    work = write_mail(pigeons, "work", "ann hi", "bob hi", "eve hi")
     pigeons.config(
         "plugins:\n"
         f"  pigeon: {{mail: {home}}}\n"
@@ -269,17 +272,17 @@ def test_person_is_admitted_on_every_channel_of_a_kind_or_on_one(pigeons: Machin
     )
     gateway(pigeons, home=3, work=3)
 
-    def let_in(name: str) -> list[str]:
-        return [one for one in answers(pigeons, name, 3) if one.endswith(": hello")]
+    def admitted_at(name: str) -> list[str]:
+        return [one for one in read_answers(pigeons, name, 3) if one.endswith(": hello")]
 
-    assert let_in("home") == ["ann: hello"]
-    assert let_in("work") == ["ann: hello", "bob: hello"]
+    assert admitted_at("home") == ["ann: hello"]
+    assert admitted_at("work") == ["ann: hello", "bob: hello"]
 
 
 @pytest.mark.slow
 def test_pairing_applies_to_every_channel_of_the_kind(pigeons: Machine) -> None:
-    letters(pigeons, "home", "ann hi")
-    mail = letters(pigeons, "work", "eve hi")
+    write_mail(pigeons, "home", "ann hi")
+    mail = write_mail(pigeons, "work", "eve hi")
     pigeons.config(
         "plugins:\n"
         f"  pigeon: {{mail: {Path(mail).with_name('home.mail')}}}\n"
@@ -292,15 +295,15 @@ def test_pairing_applies_to_every_channel_of_the_kind(pigeons: Machine) -> None:
     approved = pigeons.run("pairing", "approve", waiting["code"])
     assert approved.out == "pigeon:eve may write now. They have to send their message again.\n"
 
-    letters(pigeons, "home", "ann hi", "eve hi")
-    letters(pigeons, "work", "eve hi", "eve again")
+    write_mail(pigeons, "home", "ann hi", "eve hi")
+    write_mail(pigeons, "work", "eve hi", "eve again")
     gateway(pigeons, home=2, work=2)
-    assert "eve: hello" in answers(pigeons, "home", 2)
-    assert "eve: hello" in answers(pigeons, "work", 2)
+    assert "eve: hello" in read_answers(pigeons, "home", 2)
+    assert "eve: hello" in read_answers(pigeons, "work", 2)
 
     assert pigeons.run("pairing", "block", "pigeon:eve").code == 0
-    letters(pigeons, "home", "ann hi", "eve hi", "eve more", "ann more")
-    letters(pigeons, "work", "eve hi", "eve again", "eve more", "ann hi")
+    write_mail(pigeons, "home", "ann hi", "eve hi", "eve more", "ann more")
+    write_mail(pigeons, "work", "eve hi", "eve again", "eve more", "ann hi")
     gateway(pigeons, home=4, work=4)
     for name in ("home", "work"):
-        assert answers(pigeons, name, 4).count("eve: hello") == 1
+        assert read_answers(pigeons, name, 4).count("eve: hello") == 1

@@ -92,7 +92,7 @@ def forms(value: str) -> Iterator[bytes]:
 FORMS = {name: tuple(forms(value)) for name, value in CANARIES.items()}
 
 
-def seen(data: bytes) -> list[str]:
+def canaries_in(data: bytes) -> list[str]:
     """The names of the canaries found in bytes, in any form."""
     return [name for name, all_ in FORMS.items() if any(one in data for one in all_)]
 
@@ -232,22 +232,22 @@ def secrets_home(
         },
     }
     machine.config(json.dumps(config))
-    done(machine.run("vault", "rekey", "--to", "file"))
-    done(machine.run("vault", "set", "model", stdin=CANARIES["model"]))
-    done(machine.run("vault", "set", "mcp", stdin=CANARIES["mcp"]))
+    assert_clean(machine.run("vault", "rekey", "--to", "file"))
+    assert_clean(machine.run("vault", "set", "model", stdin=CANARIES["model"]))
+    assert_clean(machine.run("vault", "set", "mcp", stdin=CANARIES["mcp"]))
     to = ("--host", listener.api, "--header", "X-Key: Bearer {}")
-    done(machine.run("vault", "set", "api", *to, stdin=CANARIES["host"]))
+    assert_clean(machine.run("vault", "set", "api", *to, stdin=CANARIES["host"]))
     for name, url in zip(("shop", "away"), database, strict=True):
-        done(machine.run("db", "add", name, "--url-stdin", stdin=url))
-    done(machine.run("mcp", "approve", "tracker", "--yes"))
-    done(machine.run("mcp", "approve", "other", "--yes"))
+        assert_clean(machine.run("db", "add", name, "--url-stdin", stdin=url))
+    assert_clean(machine.run("mcp", "approve", "tracker", "--yes"))
+    assert_clean(machine.run("mcp", "approve", "other", "--yes"))
     return machine
 
 
-def done(finished: Finished) -> Finished:
+def assert_clean(finished: Finished) -> Finished:
     """Assert that a run ended well and its output holds no secret."""
     assert finished.code == 0, finished.err
-    assert not seen((finished.out + finished.err).encode())
+    assert not canaries_in((finished.out + finished.err).encode())
     return finished
 
 
@@ -265,12 +265,12 @@ def processes(root: int) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def look_at_home(home: Path) -> None:
+def assert_home_clean(home: Path) -> None:
     """Every byte of every file, and every name."""
     for file in home.rglob("*"):
-        assert not seen(str(file).encode()), file
+        assert not canaries_in(str(file).encode()), file
         if file.is_file() and not file.is_symlink():
-            assert not seen(file.read_bytes()), file
+            assert not canaries_in(file.read_bytes()), file
 
 
 def unpacked(file: Path) -> bytes:
@@ -298,8 +298,8 @@ def test_secrets_in_use_appear_nowhere_in_clear_text(
     process = start(secrets_home, "began", "look")
     running = [*processes(process.pid)]
     assert sum("server.py" in line for line, _ in running) == 2, running
-    look_at_home(secrets_home.home)  # with the WAL as it is meanwhile
-    ended = done(Machine.wait(process))
+    assert_home_clean(secrets_home.home)  # with the WAL as it is meanwhile
+    ended = assert_clean(Machine.wait(process))
     texts = [one["text"] for one in ended.events if one["type"] == "tool_result"]
     assert len(texts) == 9, texts
     assert '"TRACKER_KEY": "[secret]"' in texts[0]
@@ -310,27 +310,27 @@ def test_secrets_in_use_appear_nowhere_in_clear_text(
     assert [b"canary" in one for one in listener.got] == [True]
     assert "| 1 |" in texts[5]
     assert texts[7].startswith("Error: ")
-    held = [(line, seen(data)) for line, data in running if seen(data)]
+    held = [(line, canaries_in(data)) for line, data in running if canaries_in(data)]
     assert [names for _, names in held] == [["mcp"]], held
 
     process = start(secrets_home, "again", "go on")
     process.kill()
     process.communicate()
-    look_at_home(secrets_home.home)
+    assert_home_clean(secrets_home.home)
     refused = secrets_home.run("run", "hello", "--session", "s", "--no-input")
     assert refused.code == 1
     assert "I go on." in refused.err
     assert "[secret]" in refused.out + refused.err
-    assert not seen((refused.out + refused.err).encode())
+    assert not canaries_in((refused.out + refused.err).encode())
 
     wire = b"".join(request.raw for request in model.requests)
     assert b"TRACKER_KEY" in wire
-    assert not seen(wire)
+    assert not canaries_in(wire)
     told = b"".join(listener.bodies)
     assert b"I have found nothing." in told
-    assert not seen(told)
+    assert not canaries_in(told)
     show_all(secrets_home.run, secrets_home.home)
-    look_at_home(secrets_home.home)
+    assert_home_clean(secrets_home.home)
 
 
 def show_all(run: Callable[..., Finished], home: Path) -> None:
@@ -345,16 +345,16 @@ def show_all(run: Callable[..., Finished], home: Path) -> None:
         *("plugins list", "plugins info vault", "plugins info mcp", "prompt --session s"),
         *("insights", "insights --json", "memory log", "skills list"),
     ):
-        done(run(*words.split()))
+        assert_clean(run(*words.split()))
     for words in ("db test away", "doctor --offline", "doctor", "mcp test tracker"):
         finished = run(*words.split())
-        assert not seen((finished.out + finished.err).encode()), words
+        assert not canaries_in((finished.out + finished.err).encode()), words
     key = (home / "vault.key").read_bytes()
     for words in ("backup create", "backup create --secrets"):
-        made = Path(done(run(*words.split())).out.partition(": ")[0])
+        made = Path(assert_clean(run(*words.split())).out.partition(": ")[0])
         held = unpacked(made)
         assert (key in held) == ("--secrets" in words)  # what opens the vault is not beside it
         assert b"vault_secrets" in held
         assert b"vault:mcp" in held
-        assert not seen(held), words
-        done(run("backup", "verify", str(made)))
+        assert not canaries_in(held), words
+        assert_clean(run("backup", "verify", str(made)))

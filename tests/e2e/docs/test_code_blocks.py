@@ -8,10 +8,10 @@ import tomllib
 import pytest
 import yaml
 from hookline.testing import Harness, PluginContract
-from support.docs.pages import SYNTAX, Block, blocks, changed, read, unlike, written
+from support.docs.pages import SYNTAX, Block, apply_diff, blocks, output_difference, read, written
 
 from .test_examples import OWN, example_pages
-from .test_walks import WALKS
+from .test_page_commands import WALKS
 
 AUTHORS = [page for page in written() if page.startswith("authors/")]
 
@@ -62,12 +62,12 @@ def test_testing_page_names_everything_in_the_test_kit() -> None:
     ],
 )
 def test_output_blocks_are_compared(printed: str, shown: str, same: bool) -> None:
-    assert (unlike(printed, shown) == "") is same
+    assert (output_difference(printed, shown) == "") is same
 
 
 def test_diff_block_changes_exactly_one_place() -> None:
-    assert changed("a\nb\nc\n", " a\n-b\n+x\n+y\n") == "a\nx\ny\nc\n"
+    assert apply_diff("a\nb\nc\n", " a\n-b\n+x\n+y\n") == "a\nx\ny\nc\n"
     with pytest.raises(ValueError, match="2 places"):
-        changed("a\na\n", "-a\n+b\n")
+        apply_diff("a\na\n", "-a\n+b\n")
     with pytest.raises(ValueError, match="0 places"):
-        changed("a\n", "-b\n+c\n")
+        apply_diff("a\n", "-b\n+c\n")
