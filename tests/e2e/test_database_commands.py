@@ -125,7 +125,7 @@ def test_check_names_an_invalid_database_url(harness: Callable[..., Harness]) ->
 
 @pytest.mark.slow
 def test_only_an_entry_with_an_unset_variable_is_left_out(tmp_path: Path) -> None:
-    """As one whose name is not in the vault; of other plugins the whole plugin is off."""
+    """Also an entry with an unknown vault name; other plugins are switched off as a whole."""
     file = tmp_path / "config.yaml"
     file.write_text(
         "plugins:\n"
@@ -230,7 +230,7 @@ def test_audit_has_schema_lookups(harness: Callable[..., Harness], tmp_path: Pat
 def test_db_add_refuses_an_unquoted_password_without_showing_it(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
-    """What a URL holds behind the first ``/``, ``?`` or ``#`` of a password is no database."""
+    """The text after a ``/``, ``?`` or ``#`` in a password is not taken for the database."""
     (tmp_path / "config.yaml").write_text("plugins: {databases: true, vault: true}\n")
     h = harness(Databases, VaultPlugin, home=tmp_path)
     h.cli("vault rekey --to file")

@@ -30,7 +30,7 @@ ALL = "SELECT id, n FROM stock ORDER BY id"
 def stock(
     request: pytest.FixtureRequest, machine: Machine, tmp_path: Path
 ) -> Iterator[Callable[[], list[Any]]]:
-    """A function that returns the rows; the machine's database ``shop`` is where they are."""
+    """A function that returns the rows of the machine's database ``shop``."""
     if request.param == "sqlite":
         file = tmp_path / "shop.db"
         with closing(sqlite3.connect(file)) as made:
@@ -65,7 +65,7 @@ def write(sql: str) -> dict[str, Any]:
 
 
 def audited(machine: Machine) -> list[str]:
-    """What the audit says of each write, in order."""
+    """The audit's verdict on each write, in order."""
     shown = machine.run("audit", "show", "--kind", "sql", "--json")
     assert shown.code == 0, shown.err
     rows = sorted(shown.events, key=lambda row: row["at"])
@@ -128,10 +128,10 @@ def test_db_recovery_in_two_processes_reports_once(
 
 
 @pytest.mark.slow
-def test_db_write_in_two_processes_at_once(
+def test_db_write_in_two_processes_runs_each_write_once(
     machine: Machine, stock: Callable[[], list[Any]]
 ) -> None:
-    """Each write that is said to be done is done once, and no other."""
+    """Exactly the writes reported as done are done, once each."""
     take, n = {"when": "take|done|Error|Denied", **write(TAKE)}, 5
     machine.env["HOOKLINE_MODEL"] = machine.script(*[take] * n, {"text": "enough"})
     both = [

@@ -56,5 +56,5 @@ def test_db_write_question_shows_statement_row_count_and_database(
 
 
 def without_whitespace(text: str) -> str:
-    """Text without what a terminal's width does to it: its white space and frames."""
+    """Text without whitespace and frames, which depend on the terminal's width."""
     return re.sub(r"[\s│┃|]+", "", text)

@@ -16,13 +16,13 @@ SKILL = "---\nname: {0}\ndescription: Do {0}.\n---\n\nDo it.\n"
 
 
 def response_with_tokens(number: int, *said: Any) -> ModelResponse:
-    """An answer that has used so many tokens."""
+    """A response that used this many tokens."""
     blocks = said or (TextBlock("ok"),)
     return ModelResponse(blocks, "tools" if said else "end", Usage(input=number, output=1))
 
 
 def skill_view_response(number: int, *names: str) -> ModelResponse:
-    """An answer that looks at skills."""
+    """A response that calls ``skill_view``."""
     calls = (ToolCall(f"{number}-{one}", "skill_view", {"name": one}) for one in names)
     return response_with_tokens(number, *calls)
 
@@ -30,7 +30,7 @@ def skill_view_response(number: int, *names: str) -> ModelResponse:
 def test_insights_by_skill_counts_tokens_per_skill(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:
-    """A turn counts for each skill that it worked with, once, and for no other."""
+    """A turn counts once for each skill that it used."""
     for name in ("make-tea", "bake-bread", "mow-lawn"):
         folder = tmp_path / "home" / "skills" / name
         folder.mkdir(parents=True)

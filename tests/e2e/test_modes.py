@@ -60,9 +60,7 @@ def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository:
 
 
 @pytest.mark.slow
-def test_destructive_command_without_checkpoint_is_denied_when_nobody_is_there(
-    repository: Machine,
-) -> None:
+def test_destructive_command_without_checkpoint_or_person_is_denied(repository: Machine) -> None:
     repository.config("plugins: {checkpoints: false}\n")
     assert command_result(repository, "git checkout -- .", "--no-input").startswith("Denied: ")
     assert (repository.workspace / "a.txt").read_text() == "work\n"

@@ -112,7 +112,7 @@ def rows(machine: Machine) -> dict[str, dict[str, Any]]:
 
 
 def read_answers(machine: Machine, name: str, count: int) -> list[str]:
-    """The answers that went out by this channel, once there are so many."""
+    """The answers sent by this channel, once there are this many."""
     path, until = machine.home.parent / f"{name}.out", time.monotonic() + PATIENCE
     while not path.exists() or len(path.read_text().splitlines()) < count:
         assert time.monotonic() < until, f"no {count} answers by {name}"
@@ -128,7 +128,7 @@ def is_up(machine: Machine, since: float) -> bool:
 
 
 def gateway(machine: Machine, **expected: int) -> Finished:
-    """Run a gateway until these channels have sent so many answers."""
+    """Run a gateway until these channels have sent this many answers."""
     began = time.time()
     process = machine.start("gateway")
     try:

@@ -266,7 +266,7 @@ def processes(root: int) -> Iterator[tuple[str, bytes]]:
 
 
 def assert_home_clean(home: Path) -> None:
-    """Every byte of every file, and every name."""
+    """Assert that no file and no file name holds a secret."""
     for file in home.rglob("*"):
         assert not canaries_in(str(file).encode()), file
         if file.is_file() and not file.is_symlink():

@@ -159,7 +159,7 @@ def test_self_administration_is_refused_after_the_runtime_ended(guarded: Machine
 
 @pytest.mark.slow
 def test_scripts_and_services_may_administer(guarded: Machine) -> None:
-    """Without a terminal, in a session of its own, while a runtime of the home is alive."""
+    """They run without a terminal, in their own session, beside a runtime of the home."""
     held = guarded.script(
         {"tools": [{"name": "bash", "arguments": {"command": "touch began; sleep 20"}}]}
     )

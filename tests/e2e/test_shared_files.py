@@ -15,7 +15,7 @@ Call = tuple[str, dict[str, Any]]
 
 @pytest.fixture
 def node(tmp_path: Path, postgres_url: str) -> Callable[[str], Machine]:
-    """A machine with a home of its own, on the store of all."""
+    """A machine with its own home, on the shared store."""
 
     def make(name: str) -> Machine:
         (tmp_path / name / "work").mkdir(parents=True)

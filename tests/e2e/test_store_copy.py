@@ -64,7 +64,7 @@ def used_machine(used_home: Path, tmp_path: Path, postgres_url: str) -> Machine:
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table of a SQLite file, sorted."""
+    """All rows of all tables of a SQLite file, sorted."""
     with closing(sqlite3.connect(path)) as db:
         names = [
             name

@@ -66,7 +66,7 @@ def attempts(victim: Machine) -> tuple[list[str], list[str]]:
 def test_model_that_obeys_an_attacker_cannot_approve_or_sign_for_the_team(
     victim: Machine, how: str
 ) -> None:
-    """With ``--yes`` a person has granted all commands, which run without the sandbox then; yet
+    """With ``--yes`` all commands are approved and run without the sandbox, yet
     ``hookline`` does nothing for them, and what is not signed is not loaded."""
     home, key = victim.home, victim.home / "plugins/skills/team/member.json"
     before = (home / "config.yaml").read_text("utf-8"), key.read_text("utf-8")

@@ -114,7 +114,7 @@ def test_parallel_calls_ask_only_about_the_risky_one(
 
 
 def test_session_grant_covers_only_the_same_call(harness: Make) -> None:
-    """A grant is for exactly one call, within one turn too."""
+    """A grant covers exactly one call, even within a turn."""
 
     class Wary(Plugin):
         """Asks about every write."""

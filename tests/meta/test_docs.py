@@ -209,7 +209,7 @@ def test_docs_list_every_dist_and_have_its_page(pages: dict[str, str]) -> None:
 
 
 def test_docs_links_lead_to_existing_pages_and_anchors(pages: dict[str, str]) -> None:
-    """Links of the written pages lead to pages and anchors that exist."""
+    """Links of the handwritten pages lead to existing pages and anchors."""
     link = re.compile(r"\]\(([\w/.-]+\.md)?(#[\w.-]+)?\)")
     broken = []
     for file in sorted((ROOT / "docs").rglob("*.md")):
@@ -227,7 +227,7 @@ def test_docs_links_lead_to_existing_pages_and_anchors(pages: dict[str, str]) ->
 
 
 def test_docs_committed_reference_is_current() -> None:
-    """What a clone shows is what the sources say."""
+    """The committed reference matches the sources."""
     sys.path.insert(0, str(GENERATORS))
     try:
         reference = importlib.import_module("write").reference()

@@ -84,7 +84,7 @@ def test_readme_gives_the_default_of_a_setting(plugin: Documented) -> None:
 
 @every_plugin
 def test_readme_lists_the_hooks_in_use(plugin: Documented) -> None:
-    """The first paragraph below *Hooks* names them all; signals stand in a later one."""
+    """The first paragraph below *Hooks* names them all; signals follow in a later one."""
     first = plugin.section("Hooks").strip().partition("\n\n")[0]
     kinds = [(kind := plugin.plugin_class), *kind.__subclasses__()]
     used = [hook for hook in HOOKS if any(_implements(kind, hook) for kind in kinds)]

@@ -106,19 +106,19 @@ class ChannelHome(telegram.Gateways):  # type: ignore[misc]
         return next(one for one in reversed(self.running) if "gateway" in one.args)
 
     def claim_code(self) -> str:
-        """What makes the first admin, from what the gateway has said."""
+        """The claim code of the first admin, from the gateway's log."""
         self.says("there is no admin yet")
         line = next(line for line in self.said.splitlines() if "there is no admin yet" in line)
         return line.split()[-1]
 
     @property
     def works(self) -> int:
-        """How often the model's long command was begun."""
+        """How many times the model's long command has started."""
         log = self.folder / "work.runs"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
     def wait_until(self, so: Callable[[], bool]) -> None:
-        """Return when something is so."""
+        """Return once the condition holds."""
         until = time.monotonic() + bot_api.PATIENCE
         while not so():
             assert time.monotonic() < until, self.said

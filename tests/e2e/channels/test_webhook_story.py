@@ -153,7 +153,7 @@ def test_sigterm_finishes_the_turn_and_scheduled_job_is_delivered(
 
 
 def count_replies(channel_home: ChannelHome, part: str) -> int:
-    """In how many replies a text stands."""
+    """How many replies contain a text."""
     return sum(part in str(body["text"]) for body in channel_home.replies.taken)
 
 

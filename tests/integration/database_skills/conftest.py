@@ -11,5 +11,5 @@ from support.databases.skill_model import SkillHome
 
 @pytest.fixture
 def skill_home(harness: Callable[..., Harness]) -> Callable[[str], SkillHome]:
-    """``practice(url)`` is a home whose model knows the database ``prod``."""
+    """``skill_home(url)`` is a home whose model knows the database ``prod``."""
     return lambda url: SkillHome(harness, url)

@@ -134,7 +134,7 @@ class Past:
 
 
 class World:
-    """A session under compaction: its model answers by chance, and judges what it is sent."""
+    """A session under compaction: its model answers at random, and checks its requests."""
 
     def __init__(self, home: Path, seed: int) -> None:
         self._home = home

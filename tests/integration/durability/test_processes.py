@@ -57,7 +57,7 @@ def test_processes_on_many_sessions_lose_nothing(computer: Computer, crowd: int)
 
 @pytest.mark.slow
 def test_session_lock_timeout_names_the_owner(computer: Computer) -> None:
-    """Waits the whole 30 s that a session is waited for."""
+    """Waits the full 30 s of the session lock timeout."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_words: str | None) -> Said:

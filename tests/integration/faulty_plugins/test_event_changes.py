@@ -133,12 +133,12 @@ def test_tool_call_cannot_be_changed_by_hooks_that_only_see_it(
 
 
 def test_call_changed_in_place_by_middleware_passes_guards_again(harness: Make) -> None:
-    judged: list[Any] = []
+    checked: list[Any] = []
 
     class Guard(Plugin[NoConfig]):
         @hookimpl
         def pre_tool(self, call: Any) -> Any:
-            judged.append(copy.deepcopy(call.arguments))
+            checked.append(copy.deepcopy(call.arguments))
             return Deny("no gold") if "gold" in repr(call.arguments) else None
 
     class Bad(Plugin[NoConfig]):
@@ -155,7 +155,7 @@ def test_call_changed_in_place_by_middleware_passes_guards_again(harness: Make) 
     outcome = h.send("go")
     assert outcome.text == "well"
     assert "gold" not in outcome.tool_calls[0].text.replace("no gold", "")
-    assert judged[0] == BUY
+    assert checked[0] == BUY
 
 
 # What is sent to the model
@@ -242,7 +242,7 @@ DEEP: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def test_object_setattr_on_events_ends_no_process(
     harness: Make, hook: str, change: Callable[[Any], Any]
 ) -> None:
-    """Python cannot forbid them to code in the same process: the turn ends, and others go on."""
+    """Python cannot prevent it within a process: the turn ends, other turns go on."""
     h = make_harness(harness, plugin_changing(hook, change), model=list(SCRIPT))
     outcome = h.send("go", session="one")
     assert outcome.stop in ("done", "error")

@@ -166,7 +166,7 @@ def test_keyboard_interrupt_in_a_hook_ends_the_run(
 def test_failing_plugin_is_named_in_each_run_of_a_session(
     run_with_bad_plugin: Any, machine: Machine
 ) -> None:
-    """Three failures in a row switch it off in one process; `run` is a process for each turn."""
+    """Three failures switch it off within one process; each `run` is a new process."""
     first = run_with_bad_plugin("raise ValueError('the moon is wrong')")
     again = [machine.run("run", "hi", "--session", "one") for _ in range(3)]
     for done in (first, *again):

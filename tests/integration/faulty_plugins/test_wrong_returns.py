@@ -238,7 +238,7 @@ def test_tool_with_a_wrong_result_is_survived(harness: Make, value: Callable[[An
 
 @pytest.mark.slow
 def test_none_in_any_required_field_of_a_hook_result_is_refused(harness: Make) -> None:
-    """No ``None`` in a field that may not be None gets past the bus, whichever field it is."""
+    """The bus rejects ``None`` in every field that must not be None."""
     for kind, hook in ((ModelRequest, "pre_model"), (Reply, "pre_reply")):
         for name in [f.name for f in fields(kind) if f.default is not None]:
             h = make_harness(harness, answering(hook, lambda e, n=name: replace(e, **{n: None})))

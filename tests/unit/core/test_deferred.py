@@ -69,7 +69,7 @@ class Observer(Plugin[NoConfig]):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.judged: list[tuple[str, dict[str, Any]]] = []
+        self.checked: list[tuple[str, dict[str, Any]]] = []
         self.told: list[str] = []
 
     @hookimpl
@@ -83,7 +83,7 @@ class Observer(Plugin[NoConfig]):
 
     @hookimpl
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
-        self.judged.append((call.name, dict(call.arguments)))
+        self.checked.append((call.name, dict(call.arguments)))
         assert ctx.tool is not None
         assert ctx.tool.name == call.name
         return Deny("that one stays") if call.arguments.get("title") == "Faust" else None
@@ -123,7 +123,7 @@ def test_hooks_see_the_inner_call_and_the_model_its_bridge_call(harness: Make) -
     assert (result.call.name, result.call.arguments) == ("shelf__lend", {"title": "Emma"})
     assert (result.ok, result.text, RAN) == (True, "lent Emma", ["lend Emma"])
     observer = h.plugin(Observer)
-    assert observer.judged == [("shelf__lend", {"title": "Emma"})]
+    assert observer.checked == [("shelf__lend", {"title": "Emma"})]
     assert observer.told == ["asked shelf__lend", "result shelf__lend"]
     # What the model said is sent back as it was, with the result under its id.
     asked, answered = h.model.requests[1].messages[-2:]
@@ -288,6 +288,6 @@ def test_resumed_turn_continues_with_the_inner_call(
     assert [call.name for call in asked.tool_calls] == ["book_call"]
     assert answered.blocks[0].text.startswith(text)
     assert ran == RAN
-    assert [name for name, _ in h.plugin(Observer).judged] == ["shelf__lend"] * len(ran)
+    assert [name for name, _ in h.plugin(Observer).checked] == ["shelf__lend"] * len(ran)
     steps = h.run(h.runtime.engine.store.read(lambda db: db.fetch("SELECT * FROM steps")))
     assert [(s["name"], s["arguments"]) for s in steps] == [("shelf__lend", '{"title":"Emma"}')]

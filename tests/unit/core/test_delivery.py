@@ -142,7 +142,7 @@ def test_reply_that_may_have_arrived_is_marked_as_repeated(harness: Make, tmp_pa
 async def test_reply_queued_behind_another_process_is_sent_soon_after(
     harness: Make, tmp_path: Path
 ) -> None:
-    """Two processes on one store: neither waits until somebody looks for what was left."""
+    """Two processes on one store: the reply does not wait for the next recovery."""
     first, second = Post(), Post()
     first.hangs = True
     one = harness(mail(first), home=tmp_path / "home", model=["a"])
@@ -164,7 +164,7 @@ async def test_reply_queued_behind_another_process_is_sent_soon_after(
 async def test_lane_waits_for_an_earlier_message_owned_by_another_process(
     harness: Make, tmp_path: Path
 ) -> None:
-    """That process may look dead or alive by chance; the order of the chat does not hang on it."""
+    """The chat's order must not depend on whether that process looks dead or alive."""
 
     class Divides(Plugin[NoConfig]):
         is_shared = True

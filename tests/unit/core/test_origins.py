@@ -250,7 +250,7 @@ def test_question_about_one_call_offers_only_once_and_deny(
 
 
 def test_resumed_turn_keeps_origins_of_finished_calls(harness: Make, tmp_path: Path) -> None:
-    """The result is in the store before the message that holds it; a dead process left it so."""
+    """A dead process left the result in the store without the message that holds it."""
     home = tmp_path / "shared"
     first = harness(Tools, home=home, model=[[calls("fetch", url=PAGE.source)], "done"])
     first.send("read")

@@ -75,9 +75,7 @@ async def test_message_with_files_is_answered_once_they_are_fetched(tmp_path: Pa
     await h.aclose()
 
 
-async def test_later_message_of_the_chat_waits_behind_files_and_other_chats_do_not(
-    tmp_path: Path,
-) -> None:
+async def test_later_message_waits_for_files_but_other_chats_do_not(tmp_path: Path) -> None:
     files = Files()
     h = await open_harness(tmp_path, files)
     receive = h.plugin(Mail).host.receive

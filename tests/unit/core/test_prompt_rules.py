@@ -134,7 +134,7 @@ class Recorded:
 
 @dataclass
 class Story:
-    """A home, opened and closed over and over, and every body that was sent from it."""
+    """A home that is opened and closed repeatedly, and every request body sent from it."""
 
     home: Path
     driver: Any
@@ -171,7 +171,7 @@ class Story:
 
 
 def check(story: Story) -> None:
-    """Both rules, on every pair of requests that follow each other in one session."""
+    """Check both rules on every pair of consecutive requests of a session."""
     for number, (before, after) in enumerate(zip(story.bodies, story.bodies[1:], strict=False), 1):
         if before[0] != after[0]:
             continue

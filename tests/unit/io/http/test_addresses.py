@@ -222,7 +222,7 @@ def test_odd_spellings_of_ipv4_are_refused(address, spelling):
         target = parse_url(f"http://{odd}/")
     except HttpRefused:
         return
-    # What changes nothing in this address is judged like the address.
+    # A spelling that means the same address is checked like the address.
     assert check_address(target.host)
 
 

@@ -246,7 +246,7 @@ async def test_name_with_one_refused_address_is_refused(answer):
 
 
 async def test_dns_rebinding_does_not_change_the_dialled_address():
-    """The second answer of the resolver, a private one, is never asked for within a request."""
+    """Within a request the resolver is asked once; its second, private answer is not used."""
     async with Server({}) as server:
         resolve = names(evil=[["127.0.0.1"], ["10.0.0.1"]])
         async with client(server, resolve=resolve) as http:

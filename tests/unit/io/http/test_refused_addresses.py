@@ -247,7 +247,7 @@ class Listener:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_redirect_to_a_refused_address_is_refused(kind):
-    """The first server is one that the operator allows; where it leads is judged anew."""
+    """The first server is allowed by the operator; the redirect target is checked again."""
     async with Listener() as listener:
         http = make_http(fixed_resolver(["127.0.0.1"]), allow_hosts=["first.example"])
         for address in CLASSES[kind]:
@@ -281,7 +281,7 @@ async def test_redirect_to_another_scheme_is_refused(target):
 
 
 async def test_dns_rebinding_before_the_connection_is_refused():
-    """A name that may be reached when it is judged and may not a moment later."""
+    """The name resolves to an allowed address when checked, and to a refused one later."""
     async with Listener() as listener:  # on 127.0.0.1; nobody listens on 127.0.0.3
         resolve = fixed_resolver(["127.0.0.3"], ["127.0.0.1"])
         http = make_http(resolve, allow_hosts=["127.0.0.3"])
@@ -293,7 +293,7 @@ async def test_dns_rebinding_before_the_connection_is_refused():
 
 
 async def test_loopback_is_not_dialled_in_any_spelling():
-    """The same with a listener that would notice, for what really leads to this machine."""
+    """As above, with a listener that counts connections to this machine."""
     async with Listener() as listener:
         for resolve in (
             None,
@@ -358,7 +358,7 @@ NOISE = st.sampled_from(
 
 @given(HOSTS, st.sampled_from(sorted(SPELLINGS)), NOISE, NOISE, st.sampled_from(PORTS))
 def test_refused_address_with_text_around_it_is_refused(address, spelling, before, after, port):
-    """Whatever host is read from a decorated address, it is never the refused one."""
+    """The host parsed from a decorated address is never the refused address."""
     http = GuardedHttp(NetworkPolicy())
     place = "" if port is None else f":{port}"
     url = f"http://{before}{SPELLINGS[spelling](address)}{after}{place}/"
@@ -367,7 +367,7 @@ def test_refused_address_with_text_around_it_is_refused(address, spelling, befor
 
         host = parse_url(url).host
         with pytest.raises(ValueError, match=host):
-            ipaddress.ip_address(host)  # a name: it is judged again when it is resolved
+            ipaddress.ip_address(host)  # a name: it is checked again when resolved
         assert not host.rpartition(".")[2].isdigit()
 
 

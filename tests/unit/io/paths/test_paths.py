@@ -1,4 +1,4 @@
-"""`hookline.io.paths`: which paths are allowed; the file that is opened is the one judged."""
+"""`hookline.io.paths`: which paths are allowed; the opened file is the checked one."""
 
 import contextlib
 import os
@@ -143,7 +143,7 @@ def test_link_loops_are_refused(guard, place):
 
 
 def test_link_behind_a_loop_or_missing_folder_is_refused(guard, place):
-    """Where the kernel would stop, a resolver that goes on by text must not skip a link."""
+    """Where the kernel stops, a textual resolver must not skip a link."""
     (place / "ws/self").symlink_to("self")
     (place / "ws/away").symlink_to(place / "outside")
     (place / "ws/bent").symlink_to("self/../away")
@@ -499,7 +499,7 @@ INVISIBLE = st.sampled_from(["", "\u200b", "\u200d", "\u2060", "\ufe0f", "\ufeff
 def test_secret_name_with_noise_around_it_is_refused(
     guard, secret, case, before, after, sign, place_of_sign
 ):
-    """Whatever stands around a secret name, in whatever case, with whatever is not drawn in it."""
+    """With any text around it, in any case, with invisible characters inside."""
     name = case(secret)
     name = name[:place_of_sign] + sign + name[place_of_sign:]
     assert guard.check_path(before + name + after) is not None
