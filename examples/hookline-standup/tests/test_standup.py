@@ -16,7 +16,7 @@ SECONDS_A_DAY = 24 * 60 * 60
 
 
 class TestStandupContract(PluginContract):
-    """What every plugin keeps."""
+    """The contract of every plugin."""
 
     plugin = Standup
 

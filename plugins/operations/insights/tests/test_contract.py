@@ -1,4 +1,4 @@
-"""What every plugin keeps."""
+"""The contract of every plugin."""
 
 from __future__ import annotations
 

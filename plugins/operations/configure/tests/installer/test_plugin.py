@@ -88,6 +88,6 @@ def test_installer_adds_nothing_to_prompt_or_help(harness: Make) -> None:
 
 
 class TestInstallerContract(PluginContract):
-    """What every plugin keeps."""
+    """The contract of every plugin."""
 
     plugin = Installer

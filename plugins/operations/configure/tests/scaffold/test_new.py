@@ -26,7 +26,7 @@ REPOSITORY = {
 
 
 class TestContract(PluginContract):
-    """What every plugin keeps."""
+    """The contract of every plugin."""
 
     plugin = Scaffold
 
