@@ -17,7 +17,9 @@ from .feishu import Feishu
 from .service import APP, SECRET
 
 
-def told(harness: Callable[..., Harness], feishu: Feishu, **settings: Any) -> dict[str, Any]:
+def doctor_results(
+    harness: Callable[..., Harness], feishu: Feishu, **settings: Any
+) -> dict[str, Any]:
     """What the doctor's checks say, by name."""
     config = {"app_id": APP, "app_secret": SECRET, "domain": feishu.url, **settings}
     h = harness(Plugin, config=config)
@@ -26,7 +28,7 @@ def told(harness: Callable[..., Harness], feishu: Feishu, **settings: Any) -> di
 
 def test_doctor_checks_app_and_scopes(harness: Callable[..., Harness], feishu: Feishu) -> None:
     feishu.scopes -= {"im:resource", "cardkit:card:write"}
-    found = told(harness, feishu)
+    found = doctor_results(harness, feishu)
     assert found["token"].ok
     assert "Hook" in found["token"].detail
     lacking = found["permissions"]
@@ -49,7 +51,7 @@ def test_doctor_checks_app_and_scopes(harness: Callable[..., Harness], feishu: F
 def test_doctor_names_the_app_problem(
     harness: Callable[..., Harness], feishu: Feishu, settings: dict[str, str], sentence: str
 ) -> None:
-    result = told(harness, feishu, **settings)["token"]
+    result = doctor_results(harness, feishu, **settings)["token"]
     assert not result.ok
     assert sentence in result.detail
     assert result.fix

@@ -39,7 +39,9 @@ class Voices(Base[NoConfig]):
 
 
 @pytest.fixture
-def started(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., tuple[Harness, Any]]:
+def start_channel(
+    harness: Callable[..., Harness], feishu: Feishu
+) -> Callable[..., tuple[Harness, Any]]:
     def make(*more: Any) -> tuple[Harness, Any]:
         feishu.room(ANN)
         config = {"app_id": APP, "app_secret": SECRET, "domain": feishu.url}
@@ -52,8 +54,8 @@ def started(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., tu
 
 
 @pytest.mark.slow
-def test_picture_and_file_reach_the_model(started: Any, feishu: Feishu) -> None:
-    h, channel = started()
+def test_picture_and_file_reach_the_model(start_channel: Any, feishu: Feishu) -> None:
+    h, channel = start_channel()
     chat = feishu.room(ANN)
     feishu.send(chat, "image", png())
     h.run(asyncio.to_thread(feishu.find, "one", chat))
@@ -66,10 +68,12 @@ def test_picture_and_file_reach_the_model(started: Any, feishu: Feishu) -> None:
     h.run(channel.stop())
 
 
-def test_voice_message_gets_a_voice_reply(started: Any, feishu: Feishu, tmp_path: Path) -> None:
+def test_voice_message_gets_a_voice_reply(
+    start_channel: Any, feishu: Feishu, tmp_path: Path
+) -> None:
     Voices.recording = tmp_path / "answer.ogg"
     Voices.recording.write_bytes(opus(2))
-    h, channel = started(Voices)
+    h, channel = start_channel(Voices)
     chat = feishu.room(ANN)
     feishu.send(chat, "audio", opus(), ms=1000)
     h.run(asyncio.to_thread(feishu.wait, lambda: len(feishu.shown(chat)) == 2))
@@ -81,13 +85,13 @@ def test_voice_message_gets_a_voice_reply(started: Any, feishu: Feishu, tmp_path
 
 
 def test_outgoing_files_use_feishu_message_types(
-    started: Any, feishu: Feishu, tmp_path: Path
+    start_channel: Any, feishu: Feishu, tmp_path: Path
 ) -> None:
     contents = {"a.png": png(), "b.pdf": b"%PDF-1.7 x", "c.txt": b"text", "d.txt": b"",
                 "e.ogg": opus(3)}  # fmt: skip
     for name, data in contents.items():
         (tmp_path / name).write_bytes(data)
-    h, channel = started()
+    h, channel = start_channel()
     chat = feishu.room(ANN)
     items = (
         Attachment(tmp_path / "a.png", "image/png", "a.png", 1, caption="look"),

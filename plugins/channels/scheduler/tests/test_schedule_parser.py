@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC).timestamp()
 """A Sunday, 11:00 in Berlin."""
 
 
-def at(text: str) -> float:
+def timestamp_of(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
@@ -51,7 +51,7 @@ def at(text: str) -> float:
 def test_parse_one_time_schedule(text: str, expected: str) -> None:
     found = parse_schedule(text, BERLIN, NOW)
     assert isinstance(found, OneTimeSchedule)
-    assert found.at == at(expected)
+    assert found.at == timestamp_of(expected)
     assert found.after(NOW) == found.at
     assert found.after(found.at) is None
 
@@ -93,7 +93,7 @@ def test_parse_interval_schedule(text: str, seconds: int, shown: str) -> None:
 def test_parse_cron_schedule(text: str, expected: str) -> None:
     found = parse_schedule(text, BERLIN, NOW)
     assert isinstance(found, CronSchedule)
-    assert found.after(NOW) == at(expected)
+    assert found.after(NOW) == timestamp_of(expected)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_parse_rejects_invalid_times(text: str, part: str) -> None:
 
 def test_tomorrow_shortly_after_midnight_is_rejected_as_ambiguous() -> None:
     with pytest.raises(ScheduleError, match=r'such as "2026-11-23 9:00"'):
-        parse_schedule("tomorrow 9:00", BERLIN, at("2026-11-22T01:30+01:00"))
+        parse_schedule("tomorrow 9:00", BERLIN, timestamp_of("2026-11-22T01:30+01:00"))
 
 
 @pytest.mark.parametrize(
@@ -276,10 +276,12 @@ CHANGES = {
     "Asia/Kolkata": ("2027-01-01T00:00Z", "2027-07-01T00:00Z"),
 }
 """When the clocks of some zones change; Lord Howe's by half an hour, Apia's left out a day."""
-MOMENTS = st.sampled_from([(zone, at(text)) for zone, texts in CHANGES.items() for text in texts])
+MOMENTS = st.sampled_from(
+    [(zone, timestamp_of(text)) for zone, texts in CHANGES.items() for text in texts]
+)
 
 
-@example(STAR_EVEN, ("Australia/Lord_Howe", at("2027-04-03T15:00Z")), 0.0)
+@example(STAR_EVEN, ("Australia/Lord_Howe", timestamp_of("2027-04-03T15:00Z")), 0.0)
 @given(SOON, MOMENTS, st.floats(-93_600, 10_800))
 def test_cron_next_time_is_first_matching_minute(
     fields: Fields, change: tuple[str, float], offset: float
@@ -313,9 +315,9 @@ def test_interval_keeps_its_phase(seconds: int, offset: float) -> None:
 def test_daily_cron_runs_once_a_day_all_year(zone: str) -> None:
     """Also on the days on which its time is left out, or comes twice."""
     for time in ("0 0", "30 0", "15 1", "30 2", "0 3"):
-        cron, moment = CronSchedule(f"{time} * * *", zone), at("2027-01-01T12:00Z")
+        cron, moment = CronSchedule(f"{time} * * *", zone), timestamp_of("2027-01-01T12:00Z")
         days = []
-        while moment < at("2027-12-31T12:00Z"):
+        while moment < timestamp_of("2027-12-31T12:00Z"):
             moment = cron.after(moment) or math.inf
             days.append(datetime.fromtimestamp(moment, ZoneInfo(zone)).date())
         assert len(days) == len(set(days)) == (days[-1] - days[0]).days + 1
@@ -325,14 +327,14 @@ def test_daily_cron_runs_once_a_day_all_year(zone: str) -> None:
 
 
 def test_clock_set_back_a_little_repeats_no_run() -> None:
-    nine = at("2026-11-23T09:00+01:00")
+    nine = timestamp_of("2026-11-23T09:00+01:00")
     daily = CronSchedule("0 9 * * *", BERLIN)
     assert next_due(daily, nine - 600, nine) == nine + 86_400
     assert next_due(IntervalSchedule(3600, nine), nine - 600, nine) == nine + 3600
 
 
 def test_clock_wrong_by_days_is_ignored() -> None:
-    nine = at("2026-11-23T09:00+01:00")
+    nine = timestamp_of("2026-11-23T09:00+01:00")
     daily = CronSchedule("0 9 * * *", BERLIN)
     assert next_due(daily, nine - 600, nine + 40 * 86_400) == nine
     assert next_due(daily, nine - 600, None) == nine
@@ -341,7 +343,7 @@ def test_clock_wrong_by_days_is_ignored() -> None:
 @pytest.mark.parametrize("zone", CHANGES)
 def test_rare_cron_time_is_found_over_several_clock_changes(zone: str) -> None:
     for month in (1, 4, 7, 10):
-        found = CronSchedule(f"*/20 * 4 {month} *", zone).after(at("2027-11-20T12:00Z"))
+        found = CronSchedule(f"*/20 * 4 {month} *", zone).after(timestamp_of("2027-11-20T12:00Z"))
         assert found is not None
         wall = datetime.fromtimestamp(found, ZoneInfo(zone))
         assert (wall.month, wall.day, wall.hour, wall.minute) == (month, 4, 0, 0)

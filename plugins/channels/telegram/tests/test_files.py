@@ -99,7 +99,7 @@ def talk(harness: Callable[..., Harness], api: BotApi) -> Iterator[Callable[...,
         one.harness.run(one.channel.stop())
 
 
-def paths(home: Path) -> list[Path]:
+def saved_paths(home: Path) -> list[Path]:
     """What was saved."""
     return sorted(path for path in (home / "media").rglob("*") if path.is_file())
 
@@ -114,7 +114,7 @@ def test_photo_reaches_model_in_its_largest_size(talk: Any, api: BotApi) -> None
     assert blocks[0].text == "what is it"
     assert isinstance(blocks[1], ImageBlock)
     assert blocks[1].mime == "image/png"
-    (saved,) = paths(one.harness.home)
+    (saved,) = saved_paths(one.harness.home)
     assert saved.read_bytes() == png()
     assert saved.stat().st_mode & 0o777 == 0o600
 
@@ -125,7 +125,7 @@ def test_document_is_saved_in_media_folder_despite_path_in_its_name(talk: Any, a
     api.send(ANN, "document", b"hello", name="../../notes\n.txt")
     text = one.heard()[0].text
     assert "text/plain, 5 bytes" in text
-    (saved,) = paths(one.harness.home)
+    (saved,) = saved_paths(one.harness.home)
     assert str(saved) in text
     assert "\n" not in text
     assert saved.read_bytes() == b"hello"
@@ -137,7 +137,7 @@ def test_album_received_in_parts_keeps_all_pictures(talk: Any, api: BotApi) -> N
     for size in (2, 3, 4):
         api.send(ANN, "photo", png(size), group="g1")
         one.wait(lambda: len(api.calls) > 0)
-    one.wait(lambda: len(paths(one.harness.home)) == 3 and not api.unconfirmed)
+    one.wait(lambda: len(saved_paths(one.harness.home)) == 3 and not api.unconfirmed)
     one.harness.run(one.harness.runtime.finish_background(60))
     seen = [block for message in one.harness.model.last.messages for block in message.blocks]
     assert [type(block).__name__ for block in seen].count("ImageBlock") == 3
@@ -152,7 +152,7 @@ def test_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
     ]
     for message in messages:
         api.deliver("message", message)
-    one.wait(lambda: len(paths(one.harness.home)) == 3)
+    one.wait(lambda: len(saved_paths(one.harness.home)) == 3)
     blocks = one.heard()
     assert [type(block).__name__ for block in blocks].count("ImageBlock") == 3
     assert blocks[0].text == "ours"
@@ -171,7 +171,7 @@ def test_too_large_file_is_refused_with_a_reply(
     assert ("31 MB" in told) == bool(claimed)
     text = one.harness.model.last.messages[-1].text
     assert text.startswith("look\n\n(The file big.bin")
-    assert paths(one.harness.home) == []
+    assert saved_paths(one.harness.home) == []
 
 
 def test_failed_download_keeps_the_caption(talk: Any, api: BotApi) -> None:

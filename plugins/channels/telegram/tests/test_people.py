@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .bot_api import BotApi, Shown, person
+from .bot_api import BotApi, ShownMessage, person
 from .conftest import ANN, BOSS, Gateways, end
 
 BOB, EVE = 333, 666
@@ -214,9 +214,9 @@ def test_button_of_another_message_is_ignored(group: Group, api: BotApi) -> None
     other = Group(api, group.gateways, group.chat - 10**7)
     made_up = {"inline_keyboard": [[{"text": "Always", "callback_data": "7"}]]}
     forged = [
-        Shown(group.chat, question.id, "text", "", "", markup=made_up),
-        Shown(other.chat, question.id, "text", "", "", markup=question.markup),
-        Shown(group.chat, 99_999, "text", "", "", markup=made_up),
+        ShownMessage(group.chat, question.id, "text", "", "", markup=made_up),
+        ShownMessage(other.chat, question.id, "text", "", "", markup=question.markup),
+        ShownMessage(group.chat, 99_999, "text", "", "", markup=made_up),
     ]
     api.shown.extend(forged)
     for one, label in zip(forged, ["Always", "Red", "Always"], strict=True):

@@ -114,13 +114,13 @@ def acp_process(tmp_path: Path) -> Iterator[AcpProcess]:
     return AcpProcess(tmp_path)
 
 
-def asked(method: str, number: int | None = None, **params: Any) -> bytes:
+def request_line(method: str, number: int | None = None, **params: Any) -> bytes:
     """A message as a line."""
     message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
     return json.dumps(message | ({} if number is None else {"id": number})).encode() + b"\n"
 
 
-HELLO = asked("initialize", 1, protocolVersion=1)
+HELLO = request_line("initialize", 1, protocolVersion=1)
 
 
 def answers(output: bytes) -> dict[Any, dict[str, Any]]:
@@ -167,24 +167,26 @@ def test_invalid_input_gets_error_codes(acp_process: AcpProcess) -> None:
         b'{"jsonrpc": "2.0", "id": 98, "error": "?"}\n',
         b"{}\n",
         HELLO,
-        asked("session/destroy", 10),
-        asked("initialize", 11, protocolVersion={"a": 1}),
-        asked("session/new", 12),
-        asked("session/new", 13, cwd=["x"], mcpServers="y" * 100_000),
-        asked(
+        request_line("session/destroy", 10),
+        request_line("initialize", 11, protocolVersion={"a": 1}),
+        request_line("session/new", 12),
+        request_line("session/new", 13, cwd=["x"], mcpServers="y" * 100_000),
+        request_line(
             "session/new",
             14,
             cwd=str(acp_process.workspace),
             mcpServers=[],
             _meta={"cwd": 3, "self": 4},
         ),
-        asked("session/prompt", 15, sessionId="\ud800", prompt=[{"type": "text", "text": "x"}]),
-        asked("session/load", 16, sessionId="../../x", cwd="/", mcpServers=[]),
-        asked("session/cancel", sessionId=7),
-        asked("session/list", 17, cursor="nan~\x00"),
-        asked("_private/thing", 18, x=1),
-        asked("session/fork", 19, sessionId="x", cwd="/"),
-        asked("session/list", 20),
+        request_line(
+            "session/prompt", 15, sessionId="\ud800", prompt=[{"type": "text", "text": "x"}]
+        ),
+        request_line("session/load", 16, sessionId="../../x", cwd="/", mcpServers=[]),
+        request_line("session/cancel", sessionId=7),
+        request_line("session/list", 17, cursor="nan~\x00"),
+        request_line("_private/thing", 18, x=1),
+        request_line("session/fork", 19, sessionId="x", cwd="/"),
+        request_line("session/list", 20),
     ]
     started = acp_process.started()
     output, errors = started.communicate(b"".join(lines), timeout=120)
@@ -218,7 +220,7 @@ def test_prints_do_not_reach_the_protocol(acp_process: AcpProcess) -> None:
     environment = acp_process.env | {"PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, *WORDS],
-        input=HELLO + asked("session/list", 2),
+        input=HELLO + request_line("session/list", 2),
         capture_output=True,
         env=environment,
         timeout=120,
@@ -236,7 +238,7 @@ def test_session_can_be_loaded_after_editor_dies(acp_process: AcpProcess, way: A
     assert started.stdin is not None
     assert started.stdout is not None
     assert started.stderr is not None
-    begun = HELLO + asked("session/new", 2, cwd=str(acp_process.workspace), mcpServers=[])
+    begun = HELLO + request_line("session/new", 2, cwd=str(acp_process.workspace), mcpServers=[])
     started.stdin.write(begun)
     started.stdin.flush()
     session = ""
@@ -244,7 +246,7 @@ def test_session_can_be_loaded_after_editor_dies(acp_process: AcpProcess, way: A
         message = json.loads(started.stdout.readline())
         session = (message.get("result") or {}).get("sessionId", "")
     prompt = [{"type": "text", "text": "sleep"}]
-    started.stdin.write(asked("session/prompt", 3, sessionId=session, prompt=prompt))
+    started.stdin.write(request_line("session/prompt", 3, sessionId=session, prompt=prompt))
     started.stdin.flush()
     while True:
         message = json.loads(started.stdout.readline())
@@ -254,7 +256,7 @@ def test_session_can_be_loaded_after_editor_dies(acp_process: AcpProcess, way: A
         started.stdin.close()
     elif way == "stdout":
         started.stdout.close()
-        started.stdin.write(asked("session/list", 4))  # what it answers, nobody reads
+        started.stdin.write(request_line("session/list", 4))  # what it answers, nobody reads
         started.stdin.flush()
     else:
         started.send_signal(way)

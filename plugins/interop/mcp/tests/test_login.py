@@ -120,7 +120,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def led_to(url: str) -> str:
+def redirect_target(url: str) -> str:
     """Where a browser is led from a page, without going there."""
     try:
         urllib.request.build_opener(_Stay).open(url, timeout=30)
@@ -158,7 +158,7 @@ def test_pasted_redirect_address_logs_in(mcp_home: Any, site: Any, monkeypatch: 
 
     class Pasted(io.StringIO):
         def readline(self, _size: int = -1, /) -> str:
-            return led_to(shown[0].rpartition("\n")[2]) + "\n"
+            return redirect_target(shown[0].rpartition("\n")[2]) + "\n"
 
     monkeypatch.setattr("sys.stdin", Pasted())
     assert "Logged in" in login(mcp_home, paste=True, say=shown.append)

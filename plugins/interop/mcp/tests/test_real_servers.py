@@ -91,7 +91,7 @@ def test_every_required_client_scenario_passes(
     assert not failed, failed
 
 
-def found(name: str) -> str:
+def installed_program(name: str) -> str:
     """A program that a development dependency has installed beside this Python."""
     path = Path(sys.executable).parent / name
     if not path.exists():
@@ -114,7 +114,7 @@ def test_time_server_converts_time(mcp_home: Any) -> None:
     (result,) = called(
         mcp_home,
         "time",
-        {"command": found("mcp-server-time")},
+        {"command": installed_program("mcp-server-time")},
         (
             "convert_time",
             {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"},
@@ -134,7 +134,7 @@ def test_git_server_sees_workspace_but_not_home(mcp_home: Any) -> None:
     log, home = called(
         mcp_home,
         "git",
-        {"command": found("mcp-server-git")},
+        {"command": installed_program("mcp-server-git")},
         ("git_diff_unstaged", {"repo_path": str(work)}),
         ("git_status", {"repo_path": str(mcp_home.home)}),
     )
@@ -147,7 +147,7 @@ def test_fetch_server_cannot_reach_private_addresses(mcp_home: Any) -> None:
     (result,) = called(
         mcp_home,
         "fetch",
-        {"command": found("mcp-server-fetch"), "args": ["--ignore-robots-txt"]},
+        {"command": installed_program("mcp-server-fetch"), "args": ["--ignore-robots-txt"]},
         ("fetch", {"url": "http://127.0.0.1:9/"}),
     )
     assert not result.ok

@@ -51,7 +51,7 @@ async def boards_of(process: ChannelProcess) -> list[str]:
     return await process.kit.host.storage.kv.keys("board:")
 
 
-async def over(process: ChannelProcess) -> None:
+async def wait_until_done(process: ChannelProcess) -> None:
     """Wait until the turn and its board are done with."""
     await process.idle()
     async with asyncio.timeout(60):
@@ -62,7 +62,7 @@ async def over(process: ChannelProcess) -> None:
 async def test_board_is_one_edited_message(start_channel: Any, platform: Platform) -> None:
     one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     board, reply = platform.chat("c")
     assert (board.text, board.rich, reply.text) == (LISTS[-1], False, "All is done.")
     assert board.texts == [text for text in LISTS if text in board.texts]
@@ -73,9 +73,9 @@ async def test_each_turn_has_its_own_board(start_channel: Any, platform: Platfor
     script[""] = ["first", "second"]
     one = await start_channel(platform, script, Listing)
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     await one.say("more")
-    await over(one)
+    await wait_until_done(one)
     assert platform.texts("c") == [LISTS[0], "first", LISTS[1], "second"]
 
 
@@ -85,7 +85,7 @@ async def test_board_without_edits_keeps_the_first_text(
     one = await start_channel(platform, answers(*LISTS), Listing)
     one.client.can = frozenset({"typing"})  # type: ignore[misc]
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     assert len(platform.chat("c")) == 2
     assert platform.chat("c")[0].texts == [platform.chat("c")[0].text]
 
@@ -96,7 +96,7 @@ async def test_board_reserves_the_last_edit(start_channel: Any) -> None:
         platform, answers(*[f"{n}" for n in range(12)]), Listing, stream=False
     )
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     board, _ = platform.chat("c")
     assert board.text == "11"
     assert len(board.texts) <= 3
@@ -107,7 +107,7 @@ async def test_board_is_cut_to_one_message(start_channel: Any, platform: Platfor
         platform, answers("\n".join(f"○ step number {n}" for n in range(40))), Listing
     )
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     board, _ = platform.chat("c")
     assert board.text.startswith("○ step number 0\n")
     assert board.text.endswith("\n…")
@@ -118,7 +118,7 @@ async def test_board_survives_errors(start_channel: Any, platform: Platform, fau
     one = await start_channel(platform, answers(*LISTS), Listing)
     platform.faults = dict.fromkeys((1, 3), fault)
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     boards = [text for text in platform.texts("c") if text != "All is done."]
     assert boards[-1] == LISTS[-1]
     assert len(boards) <= (2 if fault == "lost" else 1)
@@ -131,10 +131,10 @@ async def test_board_is_shown_after_a_chat_was_gone(start_channel: Any, platform
     one = await start_channel(platform, script, Listing)
     platform.gone.add("c")
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     platform.gone.clear()
     await one.say("more")
-    await over(one)
+    await wait_until_done(one)
     assert sorted(platform.texts("c")) == ["The end.", "○ more"]
 
 
@@ -147,7 +147,7 @@ async def test_board_is_not_repeated_without_an_answer(
     )
     one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     assert len(platform.chat("c")) == 2
 
 
@@ -169,7 +169,7 @@ async def test_board_is_continued_by_the_next_process(
     boards = [LISTS[2]] if finds else [LISTS[0]] if when == "kill after" else []
     nxt = await one.again()
     try:
-        await over(nxt)
+        await wait_until_done(nxt)
         with suppress(TimeoutError):  # what has come then is told below
             async with asyncio.timeout(60):
                 while platform.texts("c") != [*boards, "All is done."]:
@@ -183,12 +183,12 @@ async def test_board_needs_a_board_result(start_channel: Any, platform: Platform
     script = {"go": calls("wait"), "": "done"}
     one = await start_channel(platform, script, Listing)
     await one.say("go")
-    await over(one)
+    await wait_until_done(one)
     assert platform.texts("c") == ["done"]
 
 
 async def test_board_stays_in_its_chat(start_channel: Any, platform: Platform) -> None:
     one = await start_channel(platform, answers(*LISTS), Listing)
     await one.say("go", "mine")
-    await over(one)
+    await wait_until_done(one)
     assert {message.chat for message in platform.shown.values()} == {"mine"}

@@ -49,7 +49,7 @@ def check(platform: Platform) -> None:
         assert not any("…" in t for t in platform.texts(chat) for n in unmarked if n in t)
 
 
-async def live(home: Path, platform: Platform, pause: float) -> None:
+async def send_all_with_restarts(home: Path, platform: Platform, pause: float) -> None:
     """Send everything, restart after every kill, and check what people see."""
     process = await ChannelProcess(home, platform, Speaker(dict(ANSWERS), pause)).open()
     try:
@@ -68,7 +68,7 @@ async def live(home: Path, platform: Platform, pause: float) -> None:
 async def test_delivery_without_faults_sends_each_reply_once(
     tmp_path: Path, platform: Platform
 ) -> None:
-    await live(tmp_path / "home", platform, 0.004)
+    await send_all_with_restarts(tmp_path / "home", platform, 0.004)
     assert platform.refused == []
     assert not any(MARK in one.text for one in platform.shown.values())
 
@@ -144,7 +144,7 @@ async def test_delivery_survives_a_kill_at_every_request(
 ) -> None:
     platform = Platform()
     platform.faults = {number: fault}
-    await live(tmp_path / "home", platform, 0.004)
+    await send_all_with_restarts(tmp_path / "home", platform, 0.004)
     if fault == "kill before":
         assert len([one for one in platform.shown.values() if MARK in one.text]) <= 2
 
@@ -161,7 +161,9 @@ def test_delivery_survives_random_faults(
     async def run() -> None:
         platform = Platform()
         platform.faults = dict(faults)
-        await live(tmp_path_factory.mktemp("home"), platform, 0.004 if slow else 0.0)
+        await send_all_with_restarts(
+            tmp_path_factory.mktemp("home"), platform, 0.004 if slow else 0.0
+        )
 
     asyncio.run(run())
 

@@ -41,19 +41,19 @@ class Doorkeeper(Plugin):
 
 
 @pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_retry_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No pause between attempts to fetch."""
     monkeypatch.setattr("hookline_channelkit.media.RETRY_PAUSE", 0.0)
     return
 
 
-def said(
+def inbound_event(
     id_: str, text: str = "", *files: RemoteFile, user: str = "ann", **more: Any
 ) -> InboundEvent:
     return InboundEvent(Inbound("", "c", user, id_, text, private=True, **more), files)
 
 
-async def asked(process: ChannelProcess, count: int = 1) -> list[str]:
+async def model_texts(process: ChannelProcess, count: int = 1) -> list[str]:
     """What the model was asked, once it was asked ``count`` times."""
     await until(lambda: len(process.model.requests) >= count)
     await process.idle()
@@ -79,12 +79,12 @@ async def test_message_with_files_is_acknowledged_and_keeps_order(
 
     channel.client.fetch_file = slow  # type: ignore[method-assign]
     platform.files["f1"] = b"words"
-    assert await channel.receive(said("1", "look", TEXT))
-    assert await channel.receive(said("2", "and this"))
-    assert not await channel.receive(said("1", "look", TEXT))
-    assert not await channel.receive(said("2", "and this"))
+    assert await channel.receive(inbound_event("1", "look", TEXT))
+    assert await channel.receive(inbound_event("2", "and this"))
+    assert not await channel.receive(inbound_event("1", "look", TEXT))
+    assert not await channel.receive(inbound_event("2", "and this"))
     go.set()
-    first, second = await asked(channel, 2)
+    first, second = await model_texts(channel, 2)
     assert first.startswith("look")
     assert "notes.txt, text/plain, 5 bytes" in first
     assert second == "and this"
@@ -100,12 +100,12 @@ async def test_message_with_files_survives_a_kill(
 
     channel.client.fetch_file = never  # type: ignore[method-assign]
     platform.files["f1"] = b"words"
-    await channel.receive(said("1", "look", TEXT))
-    await channel.receive(said("2", "and this"))
+    await channel.receive(inbound_event("1", "look", TEXT))
+    await channel.receive(inbound_event("2", "and this"))
     again = await channel.again()
     await until(lambda: len(platform.texts("c")) == 2)
     assert platform.texts("c")[0].startswith("look")
-    assert not await again.receive(said("1", "look", TEXT))
+    assert not await again.receive(inbound_event("1", "look", TEXT))
     await again.close()
 
 
@@ -113,17 +113,17 @@ async def test_files_of_strangers_are_not_downloaded(
     channel: ChannelProcess, platform: Platform
 ) -> None:
     platform.files["f1"] = b"words"
-    await channel.receive(said("1", "", TEXT, user="eve"))
-    assert await asked(channel) == ["(notes.txt)"]
+    await channel.receive(inbound_event("1", "", TEXT, user="eve"))
+    assert await model_texts(channel) == ["(notes.txt)"]
     assert platform.fetched == []
 
 
-@pytest.mark.usefixtures("fast")
+@pytest.mark.usefixtures("no_retry_pause")
 async def test_failed_download_is_reported(channel: ChannelProcess, platform: Platform) -> None:
     platform.files = {"f1": ChatGone("it has expired"), "f2": ConnectionError("away")}
     big = RemoteFile("f3", "film.mp4", 10**9)
-    await channel.receive(said("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
-    (text,) = await asked(channel)
+    await channel.receive(inbound_event("1", "see", TEXT, RemoteFile("f2", "b.txt"), big))
+    (text,) = await model_texts(channel)
     assert "The file notes.txt could not be downloaded." in text
     assert "The file b.txt could not be downloaded." in text
     assert "The file film.mp4 (1000 MB) is too large" in text
@@ -141,14 +141,14 @@ async def test_deleted_message_leaves_the_queue(
         return b"words"
 
     channel.client.fetch_file = slow  # type: ignore[method-assign]
-    await channel.receive(said("1", "look", TEXT))
-    await channel.receive(said("2", "and this", TEXT))
-    await channel.receive(said("3", "third"))
+    await channel.receive(inbound_event("1", "look", TEXT))
+    await channel.receive(inbound_event("2", "and this", TEXT))
+    await channel.receive(inbound_event("3", "third"))
     for target in ("1", "2"):
-        await channel.receive(said("", "", kind="delete", target=target))
+        await channel.receive(inbound_event("", "", kind="delete", target=target))
     go.set()
     await until(lambda: any("third" in r.messages[-1].text for r in channel.model.requests))
-    texts = await asked(channel)
+    texts = await model_texts(channel)
     assert not any("look" in text or "and this" in text for text in texts)
     assert "third" in texts
     assert await channel.records() == []
@@ -156,29 +156,29 @@ async def test_deleted_message_leaves_the_queue(
 
 async def test_edit_without_new_text_is_dropped(channel: ChannelProcess) -> None:
     """Platforms tell an edit where they add a preview, and tell each twice."""
-    await channel.receive(said("1", "hello"))
-    assert not await channel.receive(said("", "hello", kind="edit", target="1"))
-    assert await channel.receive(said("", "hello there", kind="edit", target="1"))
-    assert not await channel.receive(said("", "hello there", kind="edit", target="1"))
-    assert await channel.receive(said("", "hello", kind="edit", target="1"))
-    assert (await asked(channel, 3))[:2] == ["hello", "hello there"]
+    await channel.receive(inbound_event("1", "hello"))
+    assert not await channel.receive(inbound_event("", "hello", kind="edit", target="1"))
+    assert await channel.receive(inbound_event("", "hello there", kind="edit", target="1"))
+    assert not await channel.receive(inbound_event("", "hello there", kind="edit", target="1"))
+    assert await channel.receive(inbound_event("", "hello", kind="edit", target="1"))
+    assert (await model_texts(channel, 3))[:2] == ["hello", "hello there"]
 
 
 async def test_edit_back_to_earlier_text_counts_with_a_version(channel: ChannelProcess) -> None:
-    await channel.receive(said("1", "one"))
+    await channel.receive(inbound_event("1", "one"))
     for version, text in enumerate(("two", "one", "two", "two")):
-        edit = said("1", text).as_edit(f"v{version}")
+        edit = inbound_event("1", text).as_edit(f"v{version}")
         assert await channel.receive(edit) is (version < 3)
         assert not await channel.receive(edit)
-    assert await asked(channel, 4) == ["one", "two", "one", "two"]
+    assert await model_texts(channel, 4) == ["one", "two", "one", "two"]
 
 
 async def test_deletion_knows_the_author_after_a_restart(start_channel: Any) -> None:
     one = await start_channel(Platform(), {"": "ok"})
-    await one.receive(said("1", "hello"))
+    await one.receive(inbound_event("1", "hello"))
     await one.idle()
     again = await one.again()
-    gone, heard = said("1", "", user="").as_deletion(), []
+    gone, heard = inbound_event("1", "", user="").as_deletion(), []
     receive = again.kit.host.receive
 
     async def hear(inbound: Any) -> bool:
@@ -187,38 +187,38 @@ async def test_deletion_knows_the_author_after_a_restart(start_channel: Any) -> 
 
     again.kit.host.receive = hear
     assert await again.receive(gone)
-    assert not await again.receive(said("2", "", user="").as_deletion())
+    assert not await again.receive(inbound_event("2", "", user="").as_deletion())
     assert heard == [("delete", "1", "ann")]
     await again.close()
 
 
 async def test_press_carries_the_full_label(channel: ChannelProcess, platform: Platform) -> None:
-    await channel.receive(said("1", "hello"))
+    await channel.receive(inbound_event("1", "hello"))
     await channel.idle()
     (session,) = await channel.kit.host.sessions()
     choices = (Choice("r", "Red & " + "long " * 40), Choice("b", "Blue"))
     asking = Reply(replace(session, id=""), "Which?", id="q1", choices=choices)
     (shown,) = await channel.kit.send(asking)
     assert platform.shown[shown].choices == choices
-    press = said("", "0", kind="press", target=shown)
+    press = inbound_event("", "0", kind="press", target=shown)
     assert await channel.receive(press)
     assert not await channel.receive(press)
     assert await channel.receive(replace(press, inbound=replace(press.inbound, user_id="bob")))
-    texts = await asked(channel, 3)
+    texts = await model_texts(channel, 3)
     assert texts[1:] == [str(choices[0]), str(choices[0])]
 
 
 async def test_press_waits_for_its_message(channel: ChannelProcess, platform: Platform) -> None:
     """Who is quick presses before the platform has answered the bot, and it has kept what the
     buttons say."""
-    await channel.receive(said("1", "hello"))
+    await channel.receive(inbound_event("1", "hello"))
     await channel.idle()
     (session,) = await channel.kit.host.sessions()
     show, presses = channel.client.send_text, []
 
     async def show_slowly(chat: str, text: str, post: Any) -> str:
         shown = await show(chat, text, post)
-        press = said("", "1", kind="press", target=shown)
+        press = inbound_event("", "1", kind="press", target=shown)
         if post.choices:
             presses.extend([asyncio.ensure_future(channel.receive(press)) for _ in range(2)])
             await asyncio.sleep(0.1)
@@ -228,12 +228,12 @@ async def test_press_waits_for_its_message(channel: ChannelProcess, platform: Pl
     asking = Reply(replace(session, id=""), "Which?", id="q1", choices=("Red", "Blue"))
     await channel.kit.send(asking)
     assert sorted(await asyncio.gather(*presses)) == [False, True]
-    assert (await asked(channel, 2))[1:] == ["Blue"]
+    assert (await model_texts(channel, 2))[1:] == ["Blue"]
 
 
 async def test_press_waits_for_another_process(channel: ChannelProcess, platform: Platform) -> None:
     """Workers show questions, and a gateway is told of presses."""
-    await channel.receive(said("1", "hello"))
+    await channel.receive(inbound_event("1", "hello"))
     await channel.idle()
     (session,) = await channel.kit.host.sessions()
     there, heard, presses = await channel.beside(), [], []
@@ -248,7 +248,7 @@ async def test_press_waits_for_another_process(channel: ChannelProcess, platform
 
     async def show_slowly(chat: str, text: str, post: Any) -> str:
         shown = await show(chat, text, post)
-        press = said("", "1", kind="press", target=shown)
+        press = inbound_event("", "1", kind="press", target=shown)
         presses.append(asyncio.ensure_future(channel.receive(press)))
         await asyncio.sleep(0.3)
         return shown
@@ -263,10 +263,10 @@ async def test_press_waits_for_another_process(channel: ChannelProcess, platform
 
 async def test_press_of_unknown_button_chooses_nothing(channel: ChannelProcess) -> None:
     """A number would be taken for a choice: the fourth button's is the third choice's."""
-    press = said("", "3", kind="press", target="p9")
+    press = inbound_event("", "3", kind="press", target="p9")
     assert await channel.receive(press)
     assert not await channel.receive(press)
-    assert await asked(channel) == ["(no text)"]
+    assert await model_texts(channel) == ["(no text)"]
 
 
 async def test_press_does_not_wait_for_files(channel: ChannelProcess) -> None:
@@ -275,21 +275,23 @@ async def test_press_does_not_wait_for_files(channel: ChannelProcess) -> None:
         return b""
 
     channel.client.fetch_file = never  # type: ignore[method-assign]
-    await channel.receive(said("1", "look", TEXT))
-    assert await channel.receive(said("", "Red", kind="press", target="p9"))
+    await channel.receive(inbound_event("1", "look", TEXT))
+    assert await channel.receive(inbound_event("", "Red", kind="press", target="p9"))
     await until(lambda: channel.model.requests)
     assert channel.model.requests[0].messages[-1].text == "Red"
 
 
 async def test_cancelled_receive_is_completed(channel: ChannelProcess) -> None:
-    work = asyncio.ensure_future(channel.receive(said("1", "hello")))
+    work = asyncio.ensure_future(channel.receive(inbound_event("1", "hello")))
     await asyncio.sleep(0)
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
     await until(lambda: channel.model.requests)
-    assert not await channel.receive(said("1", "hello"))
+    assert not await channel.receive(inbound_event("1", "hello"))
 
 
 async def test_messages_of_a_chat_keep_their_order(channel: ChannelProcess) -> None:
-    await asyncio.gather(*[channel.receive(said(str(n), f"number {n}")) for n in range(12)])
-    assert await asked(channel, 12) == [f"number {n}" for n in range(12)]
+    await asyncio.gather(
+        *[channel.receive(inbound_event(str(n), f"number {n}")) for n in range(12)]
+    )
+    assert await model_texts(channel, 12) == [f"number {n}" for n in range(12)]

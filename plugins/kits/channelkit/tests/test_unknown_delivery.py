@@ -10,7 +10,7 @@ from hookline_channelkit import DeliveryUnknown
 from hookline_hookspecs import Attachment, Reply
 
 from .conftest import MARK, ChannelProcess, Platform
-from .test_delivery_crashes import SIZES, live
+from .test_delivery_crashes import SIZES, send_all_with_restarts
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ async def test_no_message_appears_twice_after_a_kill(
     platform = Platform()
     platform.finds = True
     platform.faults = {number: fault}
-    await live(tmp_path / "home", platform, 0.004)
+    await send_all_with_restarts(tmp_path / "home", platform, 0.004)
     assert not any(MARK in one.text for one in platform.shown.values())
     lines = "\n".join(one.text for one in platform.shown.values())
     for name, count in SIZES.items():

@@ -91,7 +91,7 @@ SDK = SimpleNamespace(
 )
 
 
-def said(message: str, kind: str = "invalid_request_error") -> dict[str, Any]:
+def error_body(message: str, kind: str = "invalid_request_error") -> dict[str, Any]:
     """An error body in the shape of either API."""
     return {"type": "error", "error": {"type": kind, "message": message}}
 
@@ -103,19 +103,24 @@ def refused(status: int, body: Any) -> ProviderError:
 @pytest.mark.parametrize(
     ("status", "body", "kind", "told"),
     [
-        (401, said("bad key"), AuthError, "(401: bad key). Set PARROT_API_KEY to"),
+        (401, error_body("bad key"), AuthError, "(401: bad key). Set PARROT_API_KEY to"),
         (403, PAGE, AuthError, "(403: a web page, '502 Bad & Gateway')"),
-        (400, said("API key not valid"), AuthError, "refused the key"),
-        (402, said("none left"), RateLimited, "no credit left for polly (402: none left)"),
-        (400, said("Your credit balance is too low"), RateLimited, "no credit"),
+        (400, error_body("API key not valid"), AuthError, "refused the key"),
+        (402, error_body("none left"), RateLimited, "no credit left for polly (402: none left)"),
+        (400, error_body("Your credit balance is too low"), RateLimited, "no credit"),
         (429, {"code": "insufficient_quota"}, RateLimited, "no credit"),
-        (429, said("slow down"), RateLimited, "Try again in a minute."),
+        (429, error_body("slow down"), RateLimited, "Try again in a minute."),
         (413, "", ContextTooLong, "(413). Shorten it with /compact"),
-        (400, said("Prompt is too long: 9 > 8"), ContextTooLong, "longer than polly on parrot"),
-        (500, said("oops"), Overloaded, "/model"),
-        (529, said("busy"), Overloaded, "(529: busy)"),
-        (400, said("flagged by our moderation system"), BadRequest, "moderation"),
-        (404, said("no polly"), BadRequest, "does not know polly"),
+        (
+            400,
+            error_body("Prompt is too long: 9 > 8"),
+            ContextTooLong,
+            "longer than polly on parrot",
+        ),
+        (500, error_body("oops"), Overloaded, "/model"),
+        (529, error_body("busy"), Overloaded, "(529: busy)"),
+        (400, error_body("flagged by our moderation system"), BadRequest, "moderation"),
+        (404, error_body("no polly"), BadRequest, "does not know polly"),
         (422, {"detail": [{"msg": "field required"}]}, BadRequest, "(422: field required)"),
         (408, "", NetworkError, "stopped waiting"),
     ],
@@ -132,10 +137,10 @@ def test_status_becomes_an_error_with_a_sentence(
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (said("busy", "overloaded_error"), Overloaded),
-        (said("slow down", "rate_limit_error"), RateLimited),
-        (said("oops", "api_error"), Overloaded),
-        (said("bad"), BadRequest),
+        (error_body("busy", "overloaded_error"), Overloaded),
+        (error_body("slow down", "rate_limit_error"), RateLimited),
+        (error_body("oops", "api_error"), Overloaded),
+        (error_body("bad"), BadRequest),
         ({"message": "gone", "code": 502}, Overloaded),
         ({"message": "prompt is too long"}, ContextTooLong),
         ({"message": "it broke"}, NetworkError),
@@ -150,10 +155,10 @@ def test_error_in_a_stream_needs_no_status(body: Any, kind: type[Exception]) -> 
 @pytest.mark.parametrize(
     ("error", "kind", "told"),
     [
-        (StatusError(429, said("slow down")), RateLimited, "Try again in 7 s."),
-        (StatusError(200, said("busy", "overloaded_error")), Overloaded, "busy"),
+        (StatusError(429, error_body("slow down")), RateLimited, "Try again in 7 s."),
+        (StatusError(200, error_body("busy", "overloaded_error")), Overloaded, "busy"),
         (SdkError("the stream ended"), NetworkError, "The response of polly from parrot broke off"),
-        (SdkError("", said("busy", "overloaded_error")), Overloaded, "busy"),
+        (SdkError("", error_body("busy", "overloaded_error")), Overloaded, "busy"),
         (TimedOut("slow"), NetworkError, "providers.parrot.timeout"),
         (httpx2.ReadTimeout("slow"), NetworkError, "providers.parrot.timeout"),
         (LostConnection("Connection error."), NetworkError, "(nest) failed while requesting polly"),
@@ -190,7 +195,7 @@ def test_invalid_header_is_not_quoted() -> None:
 
 
 def test_key_that_a_server_repeats_is_removed() -> None:
-    text = str(refused(401, said(f"Incorrect key: {SECRET}")))
+    text = str(refused(401, error_body(f"Incorrect key: {SECRET}")))
     assert "Incorrect key: [secret])" in text
 
 

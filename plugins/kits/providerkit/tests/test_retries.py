@@ -50,7 +50,7 @@ class Server:
         return "answered"
 
 
-async def told(server: Server, most: int = 2) -> tuple[str, list[Delta]]:
+async def send_with_retries(server: Server, most: int = 2) -> tuple[str, list[Delta]]:
     shown: list[Delta] = []
     sink = SanitizingSink(shown.append, Limits())
     try:
@@ -88,7 +88,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 async def test_wait_is_shown_with_its_seconds(
     failure: Exception, sentence: str, slept: list[float]
 ) -> None:
-    answer, [delta] = await told(server := Server(failure))
+    answer, [delta] = await send_with_retries(server := Server(failure))
     assert answer == "answered"
     assert delta.kind == "waiting"
     assert delta.text.endswith(sentence)
@@ -106,7 +106,7 @@ async def test_wait_is_shown_with_its_seconds(
 async def test_lost_connection_is_retried(
     failure: Exception, sentence: str, slept: list[float]
 ) -> None:
-    answer, shown = await told(Server(failure, failure))
+    answer, shown = await send_with_retries(Server(failure, failure))
     assert answer == "answered"
     assert [delta.text.startswith(sentence) for delta in shown] == [True, True]
     assert 0.375 <= slept[0] <= 0.5
@@ -124,18 +124,18 @@ async def test_lost_connection_is_retried(
     ],
 )
 async def test_permanent_error_is_not_retried(failure: Exception, slept: list[float]) -> None:
-    assert await told(Server(failure)) == ("APIStatusError", [])
+    assert await send_with_retries(Server(failure)) == ("APIStatusError", [])
     assert slept == []
 
 
 async def test_total_wait_is_limited(slept: list[float]) -> None:
-    answer, shown = await told(Server(*[refused(429, retry_after="50")] * 9), most=9)
+    answer, shown = await send_with_retries(Server(*[refused(429, retry_after="50")] * 9), most=9)
     assert (answer, len(shown), sum(slept)) == ("APIStatusError", 2, 100)
-    assert (await told(Server(*[refused(503)] * 3), most=2))[0] == "APIStatusError"
+    assert (await send_with_retries(Server(*[refused(503)] * 3), most=2))[0] == "APIStatusError"
 
 
 async def test_cancellation_ends_the_wait() -> None:
-    task = asyncio.create_task(told(Server(refused(429, retry_after="50"))))
+    task = asyncio.create_task(send_with_retries(Server(refused(429, retry_after="50"))))
     await asyncio.sleep(0.05)
     started = time.monotonic()
     task.cancel()

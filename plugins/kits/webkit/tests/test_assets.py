@@ -22,7 +22,7 @@ def assets(tmp_path: Path) -> Assets:
     return Assets(tmp_path, "/x/assets")
 
 
-def asked(assets: Assets, name: str, query: str = "", **headers: str) -> Content:
+def get_asset(assets: Assets, name: str, query: str = "", **headers: str) -> Content:
     sent = [(key.replace("_", "-").encode(), value.encode()) for key, value in headers.items()]
     scope: dict[str, Any] = {
         "path_params": {"name": name},
@@ -35,7 +35,7 @@ def asked(assets: Assets, name: str, query: str = "", **headers: str) -> Content
 def test_asset_url_has_a_version_and_is_cached_forever(assets: Assets) -> None:
     path, _, query = assets.url("a.js").partition("?")
     assert path == "/x/assets/a.js"
-    newest, old = asked(assets, "a.js", query), asked(assets, "a.js", "v=old")
+    newest, old = get_asset(assets, "a.js", query), get_asset(assets, "a.js", "v=old")
     assert newest.body == old.body == SCRIPT.encode()
     assert newest.content_type == "text/javascript; charset=utf-8"
     assert "immutable" in newest.headers["Cache-Control"]
@@ -43,22 +43,22 @@ def test_asset_url_has_a_version_and_is_cached_forever(assets: Assets) -> None:
 
 
 def test_text_asset_is_sent_compressed_if_accepted(assets: Assets) -> None:
-    found = asked(assets, "a.js", accept_encoding="br, gzip")
+    found = get_asset(assets, "a.js", accept_encoding="br, gzip")
     assert found.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(found.body) == SCRIPT.encode()
-    font = asked(assets, "a.woff2", accept_encoding="gzip")
+    font = get_asset(assets, "a.woff2", accept_encoding="gzip")
     assert "Content-Encoding" not in font.headers
     assert font.content_type == "font/woff2"
 
 
 def test_unchanged_asset_gets_304(assets: Assets) -> None:
-    tag = asked(assets, "a.js").headers["ETag"]
-    found = asked(assets, "a.js", if_none_match=tag)
+    tag = get_asset(assets, "a.js").headers["ETag"]
+    found = get_asset(assets, "a.js", if_none_match=tag)
     assert (found.status, found.body) == (304, b"")
 
 
 @pytest.mark.parametrize("name", ["folder", "b.js", "../a.js", "", ".", ".."])
 def test_unknown_asset_gets_404(assets: Assets, name: str) -> None:
     with pytest.raises(Problem) as caught:
-        asked(assets, name)
+        get_asset(assets, name)
     assert caught.value.status == 404

@@ -43,7 +43,7 @@ def window(cluster: Cluster, chromium: Any) -> Iterator[Open]:
     assert [fault for one in made for fault in one.faults] == []
 
 
-def shown(one: Any) -> str:
+def last_reply(one: Any) -> str:
     """The last answer on the page."""
     texts = one.log.locator('article[data-role="assistant"] .md').all_inner_texts()
     return str(texts[-1]) if texts else ""
@@ -66,11 +66,11 @@ def test_reply_is_complete_after_page_reload_and_worker_kill(
     one.page.reload()
     start(cluster, "w2")
     wait_for(one, 15)
-    assert COUNT.startswith(shown(one).removesuffix(shown(one).split()[-1]).strip())
+    assert COUNT.startswith(last_reply(one).removesuffix(last_reply(one).split()[-1]).strip())
     cluster.machines["w1"].end(signal.SIGKILL)
     one.settled()
     for _ in range(2):
-        assert shown(one) == COUNT
+        assert last_reply(one) == COUNT
         assert one.log.get_by_role("article").count() == 2
         one.page.reload()
         one.settled()
@@ -82,7 +82,7 @@ def test_stop_button_and_commands_work_on_page(window: Open) -> None:
     wait_for(one, 3)
     one.button("Stop").click()
     one.settled()
-    assert shown(one) != COUNT
+    assert last_reply(one) != COUNT
     one.say("count")
     wait_for(one, 3)
     one.say("/stop")
@@ -90,7 +90,7 @@ def test_stop_button_and_commands_work_on_page(window: Open) -> None:
     one.log.get_by_text("Stopping.").wait_for()
     one.say("hello")
     one.settled(3)
-    assert shown(one) == "answered"
+    assert last_reply(one) == "answered"
 
 
 def test_own_and_other_peoples_approvals_are_answered_on_page(window: Open) -> None:
@@ -101,9 +101,9 @@ def test_own_and_other_peoples_approvals_are_answered_on_page(window: Open) -> N
     group.wait_for(state="detached")
     one.settled()
     assert one.log.locator("details.tool.failed").count() == 1
-    assert shown(one) == "finished"
+    assert last_reply(one) == "finished"
     other.say("launch")
     group.get_by_role("button", name="Deny", exact=True).click()
     group.wait_for(state="detached")
     other.settled()
-    assert shown(other) == "finished"
+    assert last_reply(other) == "finished"

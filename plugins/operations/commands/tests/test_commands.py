@@ -73,7 +73,7 @@ class Slow(Plugin):
         return "waited"
 
 
-def said(h: Any) -> list[str]:
+def request_texts(h: Any) -> list[str]:
     return [message.text for message in h.model.last.messages]
 
 
@@ -148,7 +148,7 @@ def test_model_is_shown_changed_and_kept(harness: Make, tmp_path: Path) -> None:
     assert first.send("/model test/other").text == "Model: test/other"
     first.send("y")
     assert [r.model for r in first.model.requests] == ["test/model", "test/other"]
-    assert said(first) == ["x", "a", "y"]
+    assert request_texts(first) == ["x", "a", "y"]
     assert first.model.requests[0].system == first.model.requests[1].system
     first.close()
     h = harness(Commands, Notes, home=tmp_path / "one", model=["c"])
@@ -171,14 +171,14 @@ def test_undo_removes_whole_turns(harness: Make, tmp_path: Path) -> None:
     answer = "Removed the last turn (“y”) from the conversation."
     assert first.send("/undo").text == answer
     first.send("z")
-    assert said(first) == ["x", "a", "z"]
+    assert request_texts(first) == ["x", "a", "z"]
     assert "(“z”)" in first.send("/undo").text
     assert "(“x”)" in first.send("/undo").text
     assert first.send("/undo").text == "No turn to undo."
     first.close()
     h = harness(Commands, Notes, home=tmp_path / "one", model=["d"])
     h.send("w")
-    assert said(h) == ["w"]
+    assert request_texts(h) == ["w"]
 
 
 def test_retry_replaces_the_last_turn(harness: Make) -> None:
@@ -187,16 +187,16 @@ def test_retry_replaces_the_last_turn(harness: Make) -> None:
     h.send("y")
     outcome = h.send("/retry")
     assert (outcome.text, outcome.stop) == ("c", "done")
-    assert said(h) == ["x", "a", "y"]
+    assert request_texts(h) == ["x", "a", "y"]
     h.send("z")
-    assert said(h) == ["x", "a", "y", "c", "z"]
+    assert request_texts(h) == ["x", "a", "y", "c", "z"]
 
 
 def test_retry_works_after_an_error(harness: Make) -> None:
     h = harness(Commands, Notes, model=[Overloaded("busy"), "a"])
     assert h.send("x").stop == "error"
     assert h.send("/retry").text == "a"
-    assert said(h) == ["x"]
+    assert request_texts(h) == ["x"]
 
 
 def test_retry_without_a_turn_says_so(harness: Make) -> None:
@@ -208,7 +208,7 @@ def test_new_starts_a_session_with_a_fresh_prompt(harness: Make) -> None:
     h.send("x", session=None)
     assert h.send("/new", session=None).text.startswith("New session. Go back with /resume ")
     outcome = h.send("y", session=None)
-    assert said(h) == ["y"]
+    assert request_texts(h) == ["y"]
     before, after = h.model.requests
     assert before.system != after.system
     assert before.session_id != after.session_id == outcome.turn.session.id
@@ -221,7 +221,7 @@ def test_resume_returns_to_a_session_of_the_chat(harness: Make) -> None:
     assert h.send("y", session=None).turn.session.id != old
     assert h.send(f"/resume {old}", session=None).text == f"Session {old}. It is about “x”."
     assert h.send("z", session=None).turn.session.id == old
-    assert said(h) == ["x", "a", "z"]
+    assert request_texts(h) == ["x", "a", "z"]
     assert "/sessions" in h.send("/resume nothing", session=None).text
     heading, newest, oldest = h.send("/resume", session=None).text.splitlines()
     assert heading.startswith("Write /resume")
@@ -248,7 +248,7 @@ def test_resume_works_for_sessions_of_any_age(
     monkeypatch.setenv("HOOKLINE_CLOCK_OFFSET", str(40 * 86400))
     h.send("/resume old", session="other")
     assert h.send("z", session="old").turn.session.id == "old"
-    assert said(h) == ["x", "a", "z"]
+    assert request_texts(h) == ["x", "a", "z"]
 
 
 def test_on_undone_hook_adds_to_undo_reply(harness: Make) -> None:
@@ -304,7 +304,7 @@ def test_init_asks_the_model_to_write_agents_md(harness: Make) -> None:
     h = harness(Commands, model=["Written."])
     outcome = h.send("/init the tests")
     assert (outcome.text, outcome.stop) == ("Written.", "done")
-    (asked,) = said(h)
+    (asked,) = request_texts(h)
     assert asked.startswith("Write AGENTS.md for this project")
     assert asked.endswith("What matters most to the person: the tests")
 
@@ -356,7 +356,7 @@ def test_steer_tells_the_running_turn(harness: Make) -> None:
 
     h = harness(Commands, Slow, model=[[calls("wait")], "done"])
     h.run(go())
-    assert any("mind the gap" in text for text in said(h))
+    assert any("mind the gap" in text for text in request_texts(h))
 
 
 async def answer(h: Any, text: str, number: str) -> str:
@@ -381,7 +381,7 @@ def test_queue_counts_and_adds_messages(harness: Make) -> None:
 
     h = harness(Commands, Slow, model=[[calls("wait")], "a", "b"])
     h.run(go())
-    assert said(h)[-1] == "later"
+    assert request_texts(h)[-1] == "later"
 
 
 def test_steer_without_a_turn_is_a_message(harness: Make) -> None:
@@ -391,7 +391,7 @@ def test_steer_without_a_turn_is_a_message(harness: Make) -> None:
 
     h = harness(Commands, model=["a"])
     h.run(go())
-    assert said(h) == ["mind the gap"]
+    assert request_texts(h) == ["mind the gap"]
 
 
 def offered(h: Any, command: str, typed: str = "", session: str = "test") -> list[tuple[str, str]]:
@@ -461,7 +461,7 @@ def test_undo_removes_several_turns_and_offers_them(harness: Make) -> None:
     ]
     assert h.send("/undo 2").text == "Removed 2 turns from the conversation, from “two” on."
     h.send("four")
-    assert said(h) == ["one", "a", "four"]
+    assert request_texts(h) == ["one", "a", "four"]
     assert "There were fewer than 9." in h.send("/undo 9").text
     assert h.send("/undo 1").text == "No turn to undo."
     for wrong in ("0", "-1", "two"):

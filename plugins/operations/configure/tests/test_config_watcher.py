@@ -34,7 +34,7 @@ class Gate(Plugin[NoConfig]):
 
 
 @pytest.fixture
-def started(harness: Make) -> Callable[..., Harness]:
+def open_with_config(harness: Make) -> Callable[..., Harness]:
     """Opens a harness with this plugin over a text of config.yaml."""
 
     def start(text: str, *plugins: type[Plugin[Any]], model: list[Any], **options: Any) -> Harness:
@@ -54,13 +54,13 @@ def edit(h: Harness, text: str) -> None:
     os.utime(path, ns=(before + 10**9, before + 10**9))
 
 
-def told(h: Harness, word: str) -> list[str]:
+def notices_with(h: Harness, word: str) -> list[str]:
     return [notice.text for notice in h.notices if word in notice.text]
 
 
-def test_disabled_plugin_stops_at_next_message(started: Make) -> None:
+def test_disabled_plugin_stops_at_next_message(open_with_config: Make) -> None:
     steps = ["one", [calls("greet")], "two"]
-    h = started("plugins: {greeter: true}\n", Greeter, model=steps)
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=steps)
     h.send("a")
     edit(h, "plugins: {greeter: false}\n")
     turn = h.send("b").turn
@@ -68,19 +68,19 @@ def test_disabled_plugin_stops_at_next_message(started: Make) -> None:
         "Error: tool greet is no longer available"
     ]
     assert (h.home / "greeter-is-gone").exists()
-    assert told(h, "greeter is off now")
+    assert notices_with(h, "greeter is off now")
     assert "greet" in [schema.name for schema in h.model.last.tools]
 
 
-def test_disabled_guard_does_not_judge_the_next_message(started: Make) -> None:
-    h = started("plugins: {gate: true}\n", Gate, model=["one"])
+def test_disabled_guard_does_not_judge_the_next_message(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {gate: true}\n", Gate, model=["one"])
     assert h.send("a").text == "nobody may pass"
     edit(h, "plugins: {gate: false}\n")
     assert h.send("b").text == "one"
 
 
-def test_third_party_plugin_removed_from_config_stops(started: Make) -> None:
-    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+def test_third_party_plugin_removed_from_config_stops(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     h.send("a")
     edit(h, "plugins: {}\n")
     h.send("b")
@@ -96,8 +96,12 @@ def test_third_party_plugin_removed_from_config_stops(started: Make) -> None:
         ("plugins: {greeter: {token: other}}\n", "plugins.greeter"),
     ],
 )
-def test_other_changes_give_one_notice_to_restart(started: Make, text: str, key: str) -> None:
-    h = started("plugins: {greeter: {token: one}}\n", Greeter, model=["one", "two", "three"])
+def test_other_changes_give_one_notice_to_restart(
+    open_with_config: Make, text: str, key: str
+) -> None:
+    h = open_with_config(
+        "plugins: {greeter: {token: one}}\n", Greeter, model=["one", "two", "three"]
+    )
     if "token" not in text:
         edit(h, "plugins: {greeter: true}\n")
     h.send("a")
@@ -105,30 +109,32 @@ def test_other_changes_give_one_notice_to_restart(started: Make, text: str, key:
     edit(h, text)
     h.send("b")
     h.send("c")
-    (sentence,) = told(h, "restart")
+    (sentence,) = notices_with(h, "restart")
     assert sentence.endswith(f"restart to apply {key}.")
     assert h.states()["greeter"][0] == "on"
 
 
-def test_change_without_effect_gives_no_notice(started: Make) -> None:
-    h = started("plugins: {greeter: true}\n", Greeter, model=["one"], core={"max_iterations": 5})
+def test_change_without_effect_gives_no_notice(open_with_config: Make) -> None:
+    h = open_with_config(
+        "plugins: {greeter: true}\n", Greeter, model=["one"], core={"max_iterations": 5}
+    )
     edit(h, "# mine\nplugins: {greeter: true}\ntrace: false\nmax_iterations: 7\n")
     h.send("a")
     assert h.notices == []
 
 
-def test_broken_config_gives_a_notice_and_changes_nothing(started: Make) -> None:
-    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+def test_broken_config_gives_a_notice_and_changes_nothing(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     h.send("a")
     edit(h, "plugins: [\n")
     assert h.send("b").text == "two"
-    (sentence,) = told(h, "stays in force")
+    (sentence,) = notices_with(h, "stays in force")
     assert "config.yaml:" in sentence
     assert h.states()["greeter"][0] == "on"
 
 
-def test_invalid_plugin_value_does_not_stop_plugin(started: Make) -> None:
-    h = started("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+def test_invalid_plugin_value_does_not_stop_plugin(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     edit(h, "plugins: {greeter: 12}\n")
     h.send("a")
     assert h.states()["greeter"][0] == "on"
@@ -137,7 +143,7 @@ def test_invalid_plugin_value_does_not_stop_plugin(started: Make) -> None:
     assert h.states()["greeter"][0] == "off"
 
 
-def test_running_turn_keeps_its_plugins(started: Make) -> None:
+def test_running_turn_keeps_its_plugins(open_with_config: Make) -> None:
     go = asyncio.Event()
 
     class Waits(Plugin[NoConfig]):
@@ -148,7 +154,7 @@ def test_running_turn_keeps_its_plugins(started: Make) -> None:
             return "waited"
 
     steps = [[calls("wait")], "one", "two"]
-    h = started("plugins: {greeter: true}\n", Greeter, Waits, model=steps)
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, Waits, model=steps)
 
     async def story() -> None:
         first = asyncio.create_task(h.asend("a"))

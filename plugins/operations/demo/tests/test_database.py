@@ -19,7 +19,7 @@ needs_databases = pytest.mark.skipif(
 )
 
 
-def told(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def run_database_demo(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run it with an empty home."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     env = {**kept, "HOME": str(folder), "TMPDIR": str(folder), **more}
@@ -40,7 +40,7 @@ def test_missing_databases_plugin_error_names_the_command(
 @needs_databases
 @pytest.mark.slow
 def test_database_story_finds_index_and_changes_only_approved_data(tmp_path: Path) -> None:
-    done = told(tmp_path)
+    done = run_database_demo(tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "words in this demo are recorded" in done.stdout.splitlines()[0]
     _, on_sqlite, *others = done.stdout.split("\nOn ")
@@ -89,7 +89,7 @@ engine.Sqlite.query = query
 @pytest.mark.slow
 def test_changed_row_fails_the_story(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(CHANGES, "utf-8")
-    done = told(tmp_path, PYTHONPATH=str(tmp_path))
+    done = run_database_demo(tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "the question changed the database" in done.stdout
 
@@ -97,6 +97,6 @@ def test_changed_row_fails_the_story(tmp_path: Path) -> None:
 @needs_databases
 @pytest.mark.slow
 def test_disabled_databases_plugin_fails_the_story(tmp_path: Path) -> None:
-    done = told(tmp_path, HOOKLINE_PLUGINS__DATABASES="false")
+    done = run_database_demo(tmp_path, HOOKLINE_PLUGINS__DATABASES="false")
     assert done.returncode == 1
     assert "the model has no tool db_list" in done.stdout

@@ -40,11 +40,11 @@ def used(number: int, *said: Any) -> ModelResponse:
     return ModelResponse(blocks, "tools" if said else "end", Usage(input=number, output=1))
 
 
-def asked(number: int, db: str, sql: str = "SELECT 1") -> ModelResponse:
+def query_step(number: int, db: str, sql: str = "SELECT 1") -> ModelResponse:
     return used(number, ToolCall(f"c{number}{sql[:1]}", "db_query", {"db": db, "sql": sql}))
 
 
-async def said(h: Harness, user: str, chat: str) -> None:
+async def say(h: Harness, user: str, chat: str) -> None:
     """Somebody writes in a chat, and has an answer."""
     runtime = await h.aopen()
     inbound = Inbound("fake", chat, user, uuid4().hex, "hello")
@@ -53,31 +53,37 @@ async def said(h: Harness, user: str, chat: str) -> None:
     await runtime.finish_background(30.0)
 
 
-def by(h: Harness, what: str) -> dict[str, dict[str, Any]]:
+def usage_by(h: Harness, what: str) -> dict[str, dict[str, Any]]:
     done = h.cli(f"insights --by {what} --json")
     assert done.exit_code == 0, done.stderr
     return {one["name"]: one for one in json.loads(done.stdout)}
 
 
 def test_tokens_are_counted_by_person_chat_and_database(harness: Make) -> None:
-    steps = [used(1000), asked(200, "shop"), asked(30, "shop", "wrong"), used(4), used(50000)]
+    steps = [
+        used(1000),
+        query_step(200, "shop"),
+        query_step(30, "shop", "wrong"),
+        used(4),
+        used(50000),
+    ]
     h = harness(Insights, Databases, model=steps)
     for user, chat in (("ann", "group"), ("ben", "group"), ("ann", "ann")):
-        h.run(said(h, user, chat))
-    people = by(h, "person")
+        h.run(say(h, user, chat))
+    people = usage_by(h, "person")
     assert {name: one["input"] for name, one in people.items()} == {
         "fake:ann": 51000,
         "fake:ben": 234,
     }
-    chats = by(h, "chat")
+    chats = usage_by(h, "chat")
     assert {name: one["input"] for name, one in chats.items()} == {
         "fake:group": 1234,
         "fake:ann": 50000,
     }
-    (shop,) = by(h, "database").values()
+    (shop,) = usage_by(h, "database").values()
     told = (shop["name"], shop["input"], shop["turns"], shop["calls"], shop["failed"])
     assert told == ("shop", 234, 1, 2, 1)
-    assert by(h, "skill") == {}
+    assert usage_by(h, "skill") == {}
     assert "fake:ann" in h.cli("insights --by person").stdout
     wrong = h.cli("insights --by colour")
     assert wrong.exit_code == 2

@@ -143,7 +143,7 @@ class WebPage(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def around() -> Iterator[dict[str, str]]:
+def local_servers() -> Iterator[dict[str, str]]:
     """Addresses of servers on this machine: LM Studio is one, a web page sits on vLLM's port."""
     with (
         OpenAIServer(models=["small", "large", "huge"]) as models,
@@ -159,12 +159,12 @@ def around() -> Iterator[dict[str, str]]:
 
 @pytest.mark.slow
 def test_doctor_without_model_lists_local_servers(
-    home: Path, doctor: Callable[..., Rows], around: dict[str, str]
+    home: Path, doctor: Callable[..., Rows], local_servers: dict[str, str]
 ) -> None:
     (home / "config.yaml").write_text("model: openai/gpt-5\n")
-    code, rows = doctor(**around)
+    code, rows = doctor(**local_servers)
     assert (code, rows["model"]["ok"]) == (1, False)
-    at = around["LMSTUDIO_BASE_URL"].removeprefix("http://").removesuffix("/v1")
+    at = local_servers["LMSTUDIO_BASE_URL"].removeprefix("http://").removesuffix("/v1")
     assert rows["local servers"] == {
         "name": "local servers",
         "plugin": "inspect",
@@ -172,16 +172,16 @@ def test_doctor_without_model_lists_local_servers(
         "detail": f"lmstudio runs at {at} with 3 models",
         "fix": "`hookline init` can use it",
     }
-    assert "local servers" not in doctor("--offline", **around)[1]
+    assert "local servers" not in doctor("--offline", **local_servers)[1]
 
 
 @pytest.mark.slow
 def test_doctor_lists_local_servers_if_local_model_fails(
-    home: Path, doctor: Callable[..., Rows], around: dict[str, str]
+    home: Path, doctor: Callable[..., Rows], local_servers: dict[str, str]
 ) -> None:
     (home / "config.yaml").write_text("model: ollama/small\n")
-    code, rows = doctor(**around)
+    code, rows = doctor(**local_servers)
     assert (code, rows["key"]["ok"], rows["local servers"]["ok"]) == (1, False, True)
     (home / "config.yaml").write_text("model: lmstudio/small\n")
-    code, rows = doctor(**around)
+    code, rows = doctor(**local_servers)
     assert (code, rows["key"]["ok"], "local servers" in rows) == (0, True, False)

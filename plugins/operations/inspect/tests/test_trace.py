@@ -53,7 +53,7 @@ def walk(tree: Tree) -> Iterator[Tree]:
         yield from walk(child)
 
 
-def named(tree: Tree, name: str, kind: str = "hook") -> list[Tree]:
+def steps_named(tree: Tree, name: str, kind: str = "hook") -> list[Tree]:
     return [one for one in walk(tree) if (one["type"], one["name"]) == (kind, name)]
 
 
@@ -81,11 +81,11 @@ def test_trace_is_a_tree_of_steps(harness: Make, data: Run) -> None:
         ("tool_call", "write", "hands"),
         ("hook", "around_model", "looks"),
     ]
-    first, second = named(tree, "around_model")
+    first, second = steps_named(tree, "around_model")
     assert [one["type"] for one in first["children"]] == ["model"]
     assert [one["children"][0]["verdict"] for one in (first, second)] == ["tools", "end"]
     assert "10 in" in first["children"][0]["reason"]
-    (call,) = named(tree, "write", "tool_call")
+    (call,) = steps_named(tree, "write", "tool_call")
     assert [(one["type"], one["plugin"]) for one in call["children"]] == [
         ("hook", "looks"),
         ("tool", "hands"),
@@ -103,7 +103,7 @@ def test_steps_before_the_turn_belong_to_its_trace(harness: Make, data: Run) -> 
     h.send("a bad word")
     h.send("bad")
     for number in (1, 2):
-        steps = named(data(h, "trace", turn=number), "on_message")
+        steps = steps_named(data(h, "trace", turn=number), "on_message")
         (step,) = [one for one in steps if one["plugin"] == "gate"]
         assert step["changed"] == {"fields": ["text"], "removed": 2, "added": 3}
 
@@ -175,15 +175,15 @@ def test_trace_shows_verdicts_and_reasons(harness: Make, data: Run) -> None:
     h = harness(Inspect, Judge, Cache, Hands, model=models, core=TRACED, answers=["Once"])
     h.send("x")
     tree = data(h, "trace")
-    no, ask, known = named(tree, "write", "tool_call")
+    no, ask, known = steps_named(tree, "write", "tool_call")
     assert (no["verdict"], no["reason"]) == ("deny", "not that one")
-    assert named(no, "write", "tool") == []
+    assert steps_named(no, "write", "tool") == []
     assert (ask["verdict"], ask["reason"]) == ("ask", "is it wise?")
-    (person,) = named(ask, "on_question")
+    (person,) = steps_named(ask, "on_question")
     assert (person["verdict"], person["reason"]) == ("answer", "Once")
-    (cache,) = named(known, "around_tool")
+    (cache,) = steps_named(known, "around_tool")
     assert cache["verdict"] == "answer"
-    assert named(known, "write", "tool") == []
+    assert steps_named(known, "write", "tool") == []
 
 
 def test_trace_names_plugin_of_a_failure(harness: Make, data: Run) -> None:
@@ -200,10 +200,10 @@ def test_trace_names_plugin_of_a_failure(harness: Make, data: Run) -> None:
     h = harness(Inspect, Breaks, Hands, model=models, core=TRACED, strict=False)
     h.send("x")
     tree = data(h, "trace")
-    (step,) = named(tree, "start_of_turn")
+    (step,) = steps_named(tree, "start_of_turn")
     assert (step["plugin"], step["verdict"]) == ("breaks", "failed")
     assert step["reason"] == "ValueError: no such thing"
-    (guard,) = named(tree, "pre_tool")
+    (guard,) = steps_named(tree, "pre_tool")
     assert guard["verdict"] == "deny"
     assert "gone" in guard["reason"]
 
@@ -223,13 +223,13 @@ def test_parallel_calls_are_separate_in_trace(harness: Make, data: Run) -> None:
     models = [[calls("look", path=path) for path in paths], "done"]
     h = harness(Inspect, Reads, Hands, model=models, core=TRACED)
     h.send("x")
-    found = named(data(h, "trace"), "look", "tool_call")
+    found = steps_named(data(h, "trace"), "look", "tool_call")
     assert len(found) == len(paths)
     for call, path in zip(found, paths, strict=True):
-        (ran,) = named(call, "look", "tool")
+        (ran,) = steps_named(call, "look", "tool")
         assert path in ran["reason"]
-        assert len(named(call, "pre_tool")) == 1
-        (read,) = named(ran, "pre_read")
+        assert len(steps_named(call, "pre_tool")) == 1
+        (read,) = steps_named(ran, "pre_read")
         assert read["changed"]["added"] == len(path)
 
 
@@ -386,7 +386,7 @@ def test_background_work_at_process_end_is_traced(harness: Make, data: Run, tmp_
     first.send("x")
     first.close()
     h = harness(Inspect, home=tmp_path / "one")
-    ends = named(data(h, "trace"), "end_of_turn")
+    ends = steps_named(data(h, "trace"), "end_of_turn")
     assert "reviews" in [one["plugin"] for one in ends]
 
 

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(made, ignore_errors=True)
 
 
-def ran(command: list[str], cwd: Path, env: Mapping[str, str], seconds: float) -> str:
+def output_of(command: list[str], cwd: Path, env: Mapping[str, str], seconds: float) -> str:
     """What a program prints. Fails with all of its output unless it ends with 0."""
     done = subprocess.run(
         command,
@@ -51,9 +51,9 @@ def python_program(folder: Path, dist: str) -> Path:
     try:
         env = dict(os.environ)
         env.pop("VIRTUAL_ENV", None)
-        ran([sys.executable, "-m", "venv", str(place)], folder, {}, INSTALL_SECONDS)
+        output_of([sys.executable, "-m", "venv", str(place)], folder, {}, INSTALL_SECONDS)
         pip = [str(place / "bin" / "pip"), "install", "--quiet", dist]
-        ran(pip, folder, env, INSTALL_SECONDS)
+        output_of(pip, folder, env, INSTALL_SECONDS)
     except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"{dist} cannot be installed here: {str(error)[-300:]}")
     return place / "bin"
@@ -76,13 +76,13 @@ def test_llm_cli_works_as_client(served: Served, folder: Path) -> None:
     (home / "keys.json").write_text(json.dumps({"hookline": served.key}))
     env = {"LLM_USER_PATH": str(home)}
     before = sessions_of(served)
-    said = ran([llm, "-m", "hookline", "say my first words"], folder, env, RUN_SECONDS)
+    said = output_of([llm, "-m", "hookline", "say my first words"], folder, env, RUN_SECONDS)
     assert said == "my first words\n"
-    said = ran([llm, "-c", "list what you have"], folder, env, RUN_SECONDS)
+    said = output_of([llm, "-c", "list what you have"], folder, env, RUN_SECONDS)
     assert said == "Let me look.\n\nYou said: list what you have\n"
-    said = ran([llm, "-m", "hookline", "--no-stream", "say third"], folder, env, RUN_SECONDS)
+    said = output_of([llm, "-m", "hookline", "--no-stream", "say third"], folder, env, RUN_SECONDS)
     assert said == "third\n"
-    said = ran([llm, "-m", "hookline-light", "say light"], folder, env, RUN_SECONDS)
+    said = output_of([llm, "-m", "hookline-light", "say light"], folder, env, RUN_SECONDS)
     assert said == "light\n"
     assert len(sessions_of(served) - before) == 2
     assert "my first words" in json.dumps(served.asked("list what you have"))
@@ -98,7 +98,7 @@ def test_aider_works_as_client(served: Served, folder: Path) -> None:
     command += ["--edit-format", "whole", "--no-git", "--yes-always", "--no-show-model-warnings"]
     command += ["--no-check-update", "--analytics-disable", "--no-show-release-notes"]
     command += ["--message", "edit the file", "hello.py"]
-    said = ran(command, project, env, RUN_SECONDS)
+    said = output_of(command, project, env, RUN_SECONDS)
     assert "Applied edit to hello.py" in said
     assert (project / "hello.py").read_text() == "print(2)\n"
 
@@ -111,12 +111,12 @@ def test_ai_sdk_works_as_client(served: Served, folder: Path) -> None:
     place.mkdir()
     (place / "package.json").write_text('{"private": true, "type": "module"}')
     try:
-        ran([npm, "install", "--silent", *SDK], place, dict(os.environ), INSTALL_SECONDS)
+        output_of([npm, "install", "--silent", *SDK], place, dict(os.environ), INSTALL_SECONDS)
     except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"the AI SDK cannot be installed here: {str(error)[-300:]}")
     shutil.copy(HERE / "ai_sdk.mjs", place)
     env = {"BASE_URL": served.url, "API_KEY": served.key}
-    told = json.loads(ran([node, "ai_sdk.mjs"], place, env, RUN_SECONDS))
+    told = json.loads(output_of([node, "ai_sdk.mjs"], place, env, RUN_SECONDS))
     assert told["first"] == "from the ai sdk"
     assert told["text"] == "Let me look.\n\nYou said: list with the ai sdk"
     assert "→ list_dir" in told["beside"]

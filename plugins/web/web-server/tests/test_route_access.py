@@ -47,7 +47,7 @@ def is_let_in(entry: RouteEntry, who: str) -> int:
     return 403 if entry.auth == "operator" and who != "operator" else 0
 
 
-async def everybody(site: Site) -> None:
+async def request_every_route(site: Site) -> None:
     """Send a request of each kind of person to each route, without a body."""
     async with (
         site.client() as operator,
@@ -73,14 +73,14 @@ async def everybody(site: Site) -> None:
 
 
 def test_route_access_of_test_plugins_is_enforced(serve: Serve) -> None:
-    serve(everybody)
+    serve(request_every_route)
 
 
 @pytest.mark.slow
 def test_route_access_of_all_plugins_is_enforced(serve: Serve) -> None:
     async def story(site: Site) -> None:
         assert len({entry.plugin for entry in entries(site)}) > 8
-        await everybody(site)
+        await request_every_route(site)
 
     serve(story, *with_routes())
 

@@ -55,7 +55,7 @@ class Request:
         return b""
 
 
-def shown(*parts: Any, request: Request | None = None, **view: Any) -> str:
+def render_page(*parts: Any, request: Request | None = None, **view: Any) -> str:
     made = RENDERER.page(request or Request(), View("Title", parts, **view))
     return bytes(asyncio.run(made).body).decode()
 
@@ -91,14 +91,14 @@ EVERY_PART = [
 
 @pytest.mark.parametrize("part", EVERY_PART, ids=lambda part: type(part).__name__)
 def test_view_text_is_escaped(part: Any) -> None:
-    page = shown(part, subtitle=EVIL, crumbs=[Link(EVIL, "/")])
+    page = render_page(part, subtitle=EVIL, crumbs=[Link(EVIL, "/")])
     assert "<img" not in page
     for tag in re.findall(r"<[^>]*>", page):
         assert not re.search(r"\son\w+=|\sstyle=|javascript:", re.sub(r'"[^"]*"', '""', tag)), tag
 
 
 def test_secret_field_value_is_never_sent() -> None:
-    page = shown(Form("/x", [Field("key", "Key", "secret", "hunter2")]))
+    page = render_page(Form("/x", [Field("key", "Key", "secret", "hunter2")]))
     assert "hunter2" not in page
     assert "Leave empty to keep it" in page
 
@@ -118,7 +118,7 @@ def test_secret_field_value_is_never_sent() -> None:
     ],
 )
 def test_unsafe_addresses_are_not_links(address: str, leads: str) -> None:
-    assert f'<a href="{leads}"' in shown(Table(["A"], [Row([Link("go", address)])]))
+    assert f'<a href="{leads}"' in render_page(Table(["A"], [Row([Link("go", address)])]))
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ def test_unsafe_addresses_are_not_links(address: str, leads: str) -> None:
     ],
 )
 def test_markdown_creates_no_unsafe_elements(text: str) -> None:
-    page = shown(Markdown(text))
+    page = render_page(Markdown(text))
     inner = page[page.index('<div class="md">') : page.index("</main>")]
     assert not re.search(r"<(?!/?(?:a|p|div|pre|code|h\d)\b)", inner), inner
     assert "javascript:" not in re.sub(r"<p>.*?</p>", "", inner)
 
 
 def test_markdown_renders_every_kind_of_element() -> None:
-    page = shown(
+    page = render_page(
         Markdown(
             "# One\n\n- a\n- **b**\n\n3. c\n\n> q\n\n`x<y`\n\n| a | b |\n|--:|:-:|\n| 1 | ~~2~~ |"
         )
@@ -154,7 +154,7 @@ def test_markdown_renders_every_kind_of_element() -> None:
 
 def test_every_page_has_a_sign_out_button() -> None:
     person = Identity("web", "mia", "person", "d2")
-    text = shown(Text("Words"), request=Request(who=person))
+    text = render_page(Text("Words"), request=Request(who=person))
     assert (
         '<form method="post" action="/logout"><button class="plain">Sign out</button></form>'
         in text
@@ -162,7 +162,7 @@ def test_every_page_has_a_sign_out_button() -> None:
 
 
 def test_navigation_marks_the_current_page() -> None:
-    page = shown()
+    page = render_page()
     assert '<nav class="nav-main" aria-label="Main">' in page
     assert page.count("aria-current") == 1
     assert '<a href="/memory" aria-current="page">' in page
@@ -171,16 +171,16 @@ def test_navigation_marks_the_current_page() -> None:
 
 @pytest.mark.parametrize(("cookie", "theme"), [("a=b; hookline-theme=dark", "dark"), ("", None)])
 def test_theme_follows_cookie(cookie: str, theme: str | None) -> None:
-    page = shown(request=Request(cookie=cookie))
+    page = render_page(request=Request(cookie=cookie))
     assert ('data-theme="dark"' in page) is (theme == "dark")
 
 
 def test_theme_cookie_cannot_inject_markup() -> None:
-    assert "evil" not in shown(request=Request(cookie='hookline-theme="><evil>'))
+    assert "evil" not in render_page(request=Request(cookie='hookline-theme="><evil>'))
 
 
 def test_times_numbers_and_control_characters_are_formatted() -> None:
-    page = shown(Table(["A"], [Row([Timestamp(0), 1234567, 0.25, Code("a\u202eb")])]))
+    page = render_page(Table(["A"], [Row([Timestamp(0), 1234567, 0.25, Code("a\u202eb")])]))
     assert 'datetime="1970-01-01T00:00:00+00:00"' in page
     assert "1,234,567" in page
     assert "0.25" in page
@@ -188,7 +188,7 @@ def test_times_numbers_and_control_characters_are_formatted() -> None:
 
 
 def test_long_timeline_is_folded() -> None:
-    page = shown(Timeline([TimelineStep(f"step {n}") for n in range(203)]))
+    page = render_page(Timeline([TimelineStep(f"step {n}") for n in range(203)]))
     assert "3 more steps" in page
     assert "step 202" in page
 
@@ -196,26 +196,26 @@ def test_long_timeline_is_folded() -> None:
 @pytest.mark.parametrize("kind", ["bar", "stacked", "line"])
 @pytest.mark.parametrize("figures", [[0, 0], [1, 2], [-5, 3], [1e12, 2], [0.001], []])
 def test_chart_renders_any_numbers(kind: Any, figures: list[float]) -> None:
-    page = shown(Chart("C", ["a", "b"], {"x": figures, "y": [1, 1]}, kind))
+    page = render_page(Chart("C", ["a", "b"], {"x": figures, "y": [1, 1]}, kind))
     assert 'role="img" aria-label="C: x, y"' in page
     assert "nan" not in page
     assert "<summary>Data" in page
 
 
 def test_chart_labels_are_not_truncated() -> None:
-    page = shown(Chart("C", ["files", "session-search"], {"x": [1, 2]}, "bar"))
+    page = render_page(Chart("C", ["files", "session-search"], {"x": [1, 2]}, "bar"))
     for text in ("files", "session-", "search"):
         assert f'text-anchor="middle">{text}</text>' in page
 
 
 def test_diff_is_shown_line_by_line() -> None:
     before = "\n".join(map(str, range(30)))
-    page = shown(Diff(before, before.replace("15", "x")))
+    page = render_page(Diff(before, before.replace("15", "x")))
     assert '<div class="del">- 15</div>' in page
     assert '<div class="add">+ x</div>' in page
     assert "… from line 13" in page
     assert "- 2" not in page
-    assert "No changes." in shown(Diff("a", "a"))
+    assert "No changes." in render_page(Diff("a", "a"))
 
 
 def test_error_page_is_escaped_and_has_a_link_back() -> None:
@@ -237,13 +237,15 @@ def test_error_page_without_login_shows_no_navigation() -> None:
 
 
 def test_table_breaks_long_urls_but_not_words() -> None:
-    page = shown(Table(["A", "B"], [Row([f"https://a.example/{'x' * 40}", "some words " * 9])]))
+    page = render_page(
+        Table(["A", "B"], [Row([f"https://a.example/{'x' * 40}", "some words " * 9])])
+    )
     assert page.count('class="unbroken"') == 1
     assert '<td role="cell" data-label="A" class="unbroken">https://' in page
 
 
 def test_single_line_step_detail_is_not_folded() -> None:
-    page = shown(
+    page = render_page(
         Timeline([TimelineStep("a", "", 0, 1, "one line"), TimelineStep("b", "", 0, 1, "one\ntwo")])
     )
     assert '<p class="quiet small">one line</p>' in page
@@ -255,4 +257,4 @@ def test_single_line_step_detail_is_not_folded() -> None:
 )
 def test_empty_choice_is_any_in_search_forms(get: bool, option: str) -> None:
     kind = Field("kind", "Kind", "choice", "", ("", "tool"))
-    assert option in shown(Form("/audit", [kind], "Find", get=get))
+    assert option in render_page(Form("/audit", [kind], "Find", get=get))

@@ -16,7 +16,7 @@ ASK = (
 )
 
 
-def asked(columns: int, rows: int, env: dict[str, str]) -> str:
+def window_size_of(columns: int, rows: int, env: dict[str, str]) -> str:
     """What a process says whose stderr alone is a terminal of this size."""
     master, slave = os.openpty()
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -47,4 +47,4 @@ def asked(columns: int, rows: int, env: dict[str, str]) -> str:
 def test_environment_sets_window_size_if_terminal_has_none(
     window: tuple[int, int], told: str
 ) -> None:
-    assert asked(*window, {"COLUMNS": "130", "LINES": "9"}) == told
+    assert window_size_of(*window, {"COLUMNS": "130", "LINES": "9"}) == told

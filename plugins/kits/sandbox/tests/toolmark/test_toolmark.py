@@ -19,7 +19,7 @@ def clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != MARK}
 
 
-def said(argv: list[str], environment: dict[str, str] | None = None) -> str:
+def output_of(argv: list[str], environment: dict[str, str] | None = None) -> str:
     environment = clean() if environment is None else environment
     done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment)
     return done.stdout.strip()
@@ -28,17 +28,17 @@ def said(argv: list[str], environment: dict[str, str] | None = None) -> str:
 def test_process_of_a_person_is_not_marked() -> None:
     if is_marked(clean()):
         pytest.skip("these tests are run by a tool themselves")
-    assert said([sys.executable, "-c", ASK]) == "False"
+    assert output_of([sys.executable, "-c", ASK]) == "False"
 
 
 def test_mark_in_environment_is_read() -> None:
     assert is_marked({MARK: "one"})
-    assert said([sys.executable, "-c", ASK], {**clean(), MARK: ""}) == "True"
+    assert output_of([sys.executable, "-c", ASK], {**clean(), MARK: ""}) == "True"
 
 
 @linux_only
 def test_marked_process_is_detected_without_the_variable() -> None:
-    assert said(mark_command([sys.executable, "-c", ASK])) == "True"
+    assert output_of(mark_command([sys.executable, "-c", ASK])) == "True"
 
 
 @linux_only
@@ -60,7 +60,7 @@ def test_child_process_cannot_remove_the_mark(shed: str) -> None:
     if ("819200" in shed or "unlimited" in shed) and _may_raise():
         pytest.skip("this account may raise limits (CAP_SYS_RESOURCE)")
     line = ["/bin/bash", "-c", shed.format(ask=ask) + " 2>/dev/null"]
-    assert said(mark_command(line)) == "True"
+    assert output_of(mark_command(line)) == "True"
 
 
 def _may_raise() -> bool:
@@ -84,10 +84,10 @@ def test_every_way_of_marking_works(
         "import resource, sys; print(resource.getrlimit(resource.RLIMIT_MSGQUEUE), sys.argv[1:])"
     )
     argv = mark_command([sys.executable, "-c", script, "two words", "$x"])
-    assert said(argv) == f"({LIMIT}, {LIMIT}) ['two words', '$x']"
+    assert output_of(argv) == f"({LIMIT}, {LIMIT}) ['two words', '$x']"
 
 
 @linux_only
 def test_mark_is_added_once() -> None:
     nested = "from hookline_toolmark import mark_command; print(mark_command(['ls']))"
-    assert said(mark_command([sys.executable, "-c", nested])) == "['ls']"
+    assert output_of(mark_command([sys.executable, "-c", nested])) == "['ls']"

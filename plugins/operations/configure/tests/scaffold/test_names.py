@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 NEARLY = st.from_regex(r"[a-z][a-z0-9]{0,70}(-[a-z0-9]{1,20}){0,4}", fullmatch=True)
 
 
-def tried(text: str) -> PluginNames | InvalidPluginName:
+def names_or_error(text: str) -> PluginNames | InvalidPluginName:
     """What a name comes to."""
     try:
         return derive_names(text)
@@ -31,7 +31,7 @@ def tried(text: str) -> PluginNames | InvalidPluginName:
 @example("base-model")
 @example("value-error")
 def test_any_name_gives_valid_names_or_is_refused(text: str) -> None:
-    names = tried(text)
+    names = names_or_error(text)
     if isinstance(names, InvalidPluginName):
         assert str(names).isascii()
         assert len(str(names)) < 400
