@@ -251,7 +251,7 @@ def test_resume_works_for_sessions_of_any_age(
     assert request_texts(h) == ["x", "a", "z"]
 
 
-def test_on_undone_hook_adds_to_undo_reply(harness: Make) -> None:
+def test_undone_signal_adds_to_undo_reply(harness: Make) -> None:
     class Listens(Plugin):
         @hookimpl
         def setup(self, host: Any) -> None:

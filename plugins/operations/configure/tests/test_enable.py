@@ -244,7 +244,7 @@ def test_clone_in_another_uv_environment_gets_uv_pip_command(bare_env: Environme
     assert bare_env.command()[-1] == str(root / "plugins" / "tools" / "nimbus")
 
 
-def test_plugin_known_only_to_clone_is_installed_from_it(with_pip: Environment) -> None:
+def test_plugin_known_only_to_clone_gets_a_command_with_its_path(with_pip: Environment) -> None:
     root = with_pip.from_clone()
     new = root / "plugins" / "tools" / "squall"
     new.mkdir()
