@@ -11,7 +11,7 @@ Install or upgrade Hookline from this folder; nothing is fetched from a network.
 
   --prefix DIR     where it is installed     (~/.local/share/hookline)
   --bin DIR        where `hookline` is linked (~/.local/bin)
-  --with NAMES     plugins beside the standard set, such as telegram,webhook; kept by upgrades
+  --with NAMES     plugins to add to the standard set, such as telegram,webhook; upgrades keep them
   --python PYTHON  the interpreter to use    (the first suitable one on the PATH)
   --uninstall      remove what was installed; your data in ~/.hookline stays
 
@@ -55,7 +55,7 @@ done
 case "$prefix" in /*) ;; *) prefix="$PWD/$prefix" ;; esac
 here="$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)"
 mark="$prefix/.installed-by-hookline"
-# What an earlier run chose stays, unless this one chooses again.
+# Keep the choices of an earlier run, unless this one overrides them.
 if [ -z "$bin" ] && [ -f "$prefix/bin-folder" ]; then bin="$(cat "$prefix/bin-folder")"; fi
 bin="${bin:-$HOME/.local/bin}"
 case "$bin" in /*) ;; *) bin="$PWD/$bin" ;; esac
@@ -64,12 +64,12 @@ link="$bin/hookline"
 is_ours() { [ -L "$link" ] && [ "$(readlink "$link")" = "$prefix/current/bin/hookline" ]; }
 
 uninstall() {
-  [ -f "$mark" ] || fail "nothing of Hookline is installed in $prefix. Name its folder with --prefix."
+  [ -f "$mark" ] || fail "Hookline is not installed in $prefix. Name its folder with --prefix."
   if is_ours; then rm -f "$link"; fi
   rm -rf "$prefix/releases" "$prefix/current" "$prefix/extras" "$prefix/bin-folder" \
     "$prefix/install.sh" "$mark"
   rmdir "$prefix" 2>/dev/null || true
-  printf 'Hookline is gone from %s. Your data in %s was left alone.\n' \
+  printf 'Removed Hookline from %s. Your data in %s is unchanged.\n' \
     "$prefix" "${HOOKLINE_HOME:-$HOME/.hookline}"
 }
 
@@ -78,15 +78,15 @@ if [ "$action" = uninstall ]; then
   exit 0
 fi
 
-[ -f "$here/SHA256SUMS" ] || fail "this is no unpacked archive: $here/SHA256SUMS is missing."
+[ -f "$here/SHA256SUMS" ] || fail "this is not an unpacked archive: $here/SHA256SUMS is missing."
 if [ -e "$prefix" ] && [ ! -f "$mark" ] && [ -n "$(ls -A "$prefix")" ]; then
-  fail "$prefix holds other files. Name an empty folder with --prefix."
+  fail "$prefix contains other files. Name an empty folder with --prefix."
 fi
 if [ -e "$link" ] || [ -L "$link" ]; then
-  is_ours || fail "$link is of another installation. Remove it, or name another folder with --bin."
+  is_ours || fail "$link belongs to another installation. Remove it, or name another folder with --bin."
 fi
 
-# The interpreter: compiled packages suit one minor version of Python and one platform.
+# Find an interpreter: compiled packages fit one minor version of Python and one platform.
 pythons="$(cat "$here/pythons")"
 platform="$(cat "$here/platform")"
 tag() {
@@ -99,10 +99,10 @@ suits() {
   done
   return 1
 }
-wanted="Python $(printf '%s' "$pythons" | tr '\n' ' ' | sed 's/ *$//; s/ /, /g') on $platform with the module venv"
+requirement="Python $(printf '%s' "$pythons" | tr '\n' ' ' | sed 's/ *$//; s/ /, /g') on $platform with the module venv"
 if [ -n "$python" ]; then
-  command -v "$python" >/dev/null || fail "$python is not a program."
-  suits "$python" || fail "this archive needs $wanted; $python is $(tag "$python" || echo 'without venv (on Debian: apt install python3-venv)')."
+  command -v "$python" >/dev/null || fail "program $python not found."
+  suits "$python" || fail "this archive needs $requirement; $python is $(tag "$python" || echo 'without venv (on Debian: apt install python3-venv)')."
 else
   for candidate in python3 $(for minor in $pythons; do printf 'python%s ' "$minor"; done); do
     if command -v "$candidate" >/dev/null && suits "$candidate"; then
@@ -110,10 +110,10 @@ else
       break
     fi
   done
-  [ -n "$python" ] || fail "this archive needs $wanted (on Debian also the package python3-venv); none was found. Name one with --python, or build an archive that suits."
+  [ -n "$python" ] || fail "this archive needs $requirement (on Debian also the package python3-venv); none was found. Name one with --python, or build an archive for your version."
 fi
 
-# Nothing is installed unless every file is what was built, and none was added.
+# Install nothing if a file was changed, added or removed.
 "$python" -I - "$here" <<'PYTHON' || fail "the archive is damaged or was changed. Unpack it again, and compare its checksum."
 import hashlib, pathlib, sys
 here = pathlib.Path(sys.argv[1])
@@ -135,7 +135,7 @@ if [ -z "$with" ] && [ -f "$prefix/extras" ]; then with="$(cat "$prefix/extras")
 chosen="standard"
 for name in $with; do
   grep -qxF -- "$name" "$here/extras" ||
-    fail "--with $name: there is no such plugin. There are: $(grep -vxF standard "$here/extras" | tr '\n' ' ')"
+    fail "--with $name: unknown plugin. Available: $(grep -vxF standard "$here/extras" | tr '\n' ' ')"
   chosen="$chosen,$name"
 done
 
@@ -149,16 +149,16 @@ printf 'Installing Hookline %s into %s …\n' "$version" "$prefix"
 "$python" -m venv "$release"
 mkdir "$release/wheels"
 cp "$here"/wheels/*.whl "$release/wheels/"
-# `hookline plugins install` finds the archive's plugins here, too, and asks no index.
+# `hookline plugins install` finds the archive's plugins here and uses no index.
 printf '[global]\nno-index = true\nfind-links = %s\ndisable-pip-version-check = true\n' \
   "$release/wheels" >"$release/pip.conf"
 "$release/bin/python" -m pip --isolated install --quiet --no-index --find-links "$release/wheels" \
   "hookline[$chosen]==$version"
-told="$("$release/bin/hookline" --version)"
-[ "$told" = "hookline $version" ] || fail "what was installed does not start: $told"
+started="$("$release/bin/hookline" --version)"
+[ "$started" = "hookline $version" ] || fail "the new release does not start: $started"
 trap - EXIT
 
-# The new release takes over at once, or not at all; the one before stays for processes that run it.
+# Switch to the new release atomically; the previous one stays for processes that still run it.
 before="$(readlink "$prefix/current" 2>/dev/null || true)"
 ln -s "$release" "$prefix/current.new"
 "$python" -I -c 'import os, sys; os.replace(*sys.argv[1:])' "$prefix/current.new" "$prefix/current"
@@ -170,7 +170,7 @@ printf '%s\n' "$bin" >"$prefix/bin-folder"
 cp "$here/install.sh" "$prefix/install.sh"
 is_ours || ln -s "$prefix/current/bin/hookline" "$link"
 
-printf '%s is installed; the command is %s\n' "$told" "$link"
+printf '%s is installed; the command is %s\n' "$started" "$link"
 case ":$PATH:" in
   *":$bin:"*) printf 'Next: hookline init\n' ;;
   *) printf 'Put %s on your PATH, then: hookline init\n' "$bin" ;;

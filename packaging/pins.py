@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def constraints(folder: Path) -> Iterator[str]:
-    """A line for each wheel; a wheel's file name begins with its name (PEP 427)."""
+    """Yield a line for each wheel. A wheel's file name begins with its name (PEP 427)."""
     for wheel in sorted(folder.resolve().glob("*.whl")):
         name = wheel.name.partition("-")[0].replace("_", "-")
         yield f"{name} @ {wheel.as_uri()}"

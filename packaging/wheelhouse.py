@@ -2,9 +2,9 @@
 
 python3 packaging/wheelhouse.py [--out DIR] [--python PYTHON]… [--also REQUIREMENT]… [--built DIR]
 
-The archive holds every package of this tree and everything that they need as wheels, their
-checksums, and ``install.sh``. It suits the platform that it was built on, and the minor version
-of each PYTHON (by default the one that runs this script). Needs a package index.
+The archive contains wheels of every package of this tree and of all dependencies, their checksums,
+and ``install.sh``. It fits the platform it was built on and the minor version of each PYTHON (by
+default the one that runs this script). Needs a package index.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ BUILD_REQUIREMENT = "hatchling>=1.27"
 TAG = "import sys, sysconfig; print('%d.%d' % sys.version_info[:2], sysconfig.get_platform())"
 PERMISSIONS = {"install.sh": 0o755}
 GREATEST_TIME = 2**32 - 1
-"""What the header of gzip has room for."""
+"""The largest time that a gzip header can store."""
 
 
 class NotBuilt(Exception):
-    """A step failed; the text says which, and what to do."""
+    """A step of the build failed. The message names it and gives its output."""
 
 
 def run(*command: str | Path) -> str:
-    """What a command prints. Raises NotBuilt with what it said when it fails."""
+    """Return a command's output. Raises ``NotBuilt`` with that output if it fails."""
     words = [str(part) for part in command]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
@@ -47,7 +47,7 @@ def run(*command: str | Path) -> str:
 
 
 def pip_of(python: str, folder: Path) -> tuple[Path, ...]:
-    """A pip of its own for an interpreter, in a new environment."""
+    """Create an environment for an interpreter and return the command line of its pip."""
     run(python, "-m", "venv", folder)
     return (folder / "bin" / "python", Path("-m"), Path("pip"), Path("--quiet"))
 
@@ -63,9 +63,9 @@ def build(pip: tuple[Path, ...], wheels: Path) -> None:
 
 
 def download(pip: tuple[Path, ...], minor: str, wheels: Path, also: list[str]) -> None:
-    """Fetch what our wheels need; constraints keep an index from answering for our own names.
+    """Download the dependencies of our wheels; constraints keep our own names off the index.
 
-    What is fetched suits the first release of a minor version, and so every later one.
+    They fit the first release of a minor version, and so every later one.
     """
     ours = sorted(wheels.glob("hookline*.whl"))
     pins = wheels.parent / "constraints.txt"
@@ -77,19 +77,19 @@ def download(pip: tuple[Path, ...], minor: str, wheels: Path, also: list[str]) -
 
 
 def version() -> str:
-    """The version of core, which the archive is called by."""
+    """Return the version of core, which is in the archive's name."""
     source = (ROOT / "core" / "hookline" / "__init__.py").read_text("utf-8")
     return source.partition('__version__ = "')[2].partition('"')[0]
 
 
 def extras() -> list[str]:
-    """The extras of core: what ``install.sh --with`` takes."""
+    """Return the extras of core, which ``install.sh --with`` accepts."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return sorted(tomllib.load(file)["project"]["optional-dependencies"])
 
 
 def checksums(folder: Path) -> str:
-    """The lines of a ``SHA256SUMS`` file about everything in a folder."""
+    """Return the text of a ``SHA256SUMS`` file for all files in a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return "".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n"
@@ -98,7 +98,7 @@ def checksums(folder: Path) -> str:
 
 
 def packed(folder: Path, out: Path) -> Path:
-    """Put a folder into an archive that depends on its contents alone, with its checksum beside."""
+    """Pack a folder into a reproducible archive, and write its checksum to a second file."""
     time = min(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), GREATEST_TIME)
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -123,7 +123,7 @@ def packed(folder: Path, out: Path) -> Path:
 
 
 def make(options: argparse.Namespace, scratch: Path) -> Path:
-    """Build the archive in a scratch folder; the path of the finished one."""
+    """Build the archive in a scratch folder and return the path of the result."""
     tags = [run(python, "-c", TAG).split() for python in options.python]
     if len({platform for _, platform in tags}) != 1:
         raise NotBuilt("Every --python must be of this platform.")
@@ -153,13 +153,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build an archive for a server without a network.")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder for it (dist)")
     parser.add_argument(
-        "--python", action="append", help="an interpreter to suit; may be given several times"
+        "--python", action="append", help="an interpreter to support; may be repeated"
     )
     parser.add_argument(
-        "--also", action="append", default=[], help="a further requirement, as pip takes it"
+        "--also", action="append", default=[], help="an additional requirement, as for pip"
     )
     parser.add_argument(
-        "--built", type=Path, help="wheels of `uv build --all-packages`, not to build them again"
+        "--built", type=Path, help="wheels of `uv build --all-packages` to use instead of building"
     )
     options = parser.parse_args()
     options.python = options.python or [sys.executable]

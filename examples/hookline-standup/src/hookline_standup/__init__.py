@@ -26,8 +26,8 @@ class StandupConfig(BaseModel):
     """The settings under ``plugins: standup:`` in ``config.yaml``."""
 
     keep_days: int = Field(30, ge=1, le=3650, description="days after which notes are deleted")
-    remind: bool = Field(True, description="tell the model of blockers from before today")
-    max_chars: int = Field(500, ge=1, description="characters of a note, and of a blocker")
+    remind: bool = Field(True, description="remind the model of blockers from before today")
+    max_chars: int = Field(500, ge=1, description="maximum characters of a note, and of a blocker")
 
 
 class Standup(Plugin[StandupConfig]):

@@ -30,7 +30,7 @@ KINDS = {
         Kind(
             "provider",
             "A model provider",
-            "A Hookline provider that repeats what is said.",
+            "A Hookline provider that repeats each message.",
             PROVIDERS,
             _CORE_ALONE,
             "hookline config set model {name}/quiet",
