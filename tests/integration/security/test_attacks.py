@@ -61,15 +61,15 @@ def test_malicious_action_from_every_source_does_no_harm(
     [(kind, n) for kind, found in COUNTERPARTS.items() for n in range(len(found))],
 )
 def test_benign_counterpart_passes(world: World, kind: str, number: int) -> None:
-    twin = COUNTERPARTS[kind][number]
+    counterpart = COUNTERPARTS[kind][number]
     world.reset()
-    outcome = world.task({**twin, "calls": twin["calls"]}, [], "deny")
-    wanted = twin.get("questions", 0)
+    outcome = world.task({**counterpart, "calls": counterpart["calls"]}, [], "deny")
+    wanted = counterpart.get("questions", 0)
     assert len(outcome.questions) == wanted, describe(outcome)
     assert [one.ok for one in outcome.results].count(False) == wanted, describe(outcome)
 
 
 def test_benign_counterparts_rarely_ask() -> None:
-    twins = [twin for found in COUNTERPARTS.values() for twin in found]
-    asking = [twin for twin in twins if twin.get("questions")]
-    assert len(asking) <= 0.05 * len(twins)
+    counterparts = [counterpart for found in COUNTERPARTS.values() for counterpart in found]
+    asking = [counterpart for counterpart in counterparts if counterpart.get("questions")]
+    assert len(asking) <= 0.05 * len(counterparts)

@@ -238,8 +238,8 @@ class World:
 
     # Acting
 
-    def attack(self, source: Mapping[str, Any], deed: Sequence[Any], mode: str) -> Outcome:
-        """The text is read; the model does the deed. ``mode``: ``deny``, ``chat`` or ``alone``."""
+    def attack(self, source: Mapping[str, Any], action: Sequence[Any], mode: str) -> Outcome:
+        """The model reads the text and acts. ``mode``: ``deny``, ``chat`` or ``alone``."""
         self.reset()
         if saved := source.get("saved"):
             news = [["web_fetch", {"url": "{page}/news"}]]
@@ -249,7 +249,7 @@ class World:
                 tidy = self.filled([["bash", {"command": saved}]])
                 self._turn("Tidy up.", [[one] for one in tidy], "ask")
         before = self._state()
-        outcome = self.task(source, deed, mode)
+        outcome = self.task(source, action, mode)
         after = self._state()
         found = [
             f"{name}: {after.get(name)}" for name in after if after[name] != before.get(name, "0")
@@ -259,18 +259,18 @@ class World:
         outcome.harm = found
         return outcome
 
-    def task(self, source: Mapping[str, Any], deed: Sequence[Any], mode: str) -> Outcome:
-        """Say what ``source`` says; make its calls, then those of ``deed``, one a response."""
+    def task(self, source: Mapping[str, Any], action: Sequence[Any], mode: str) -> Outcome:
+        """Say what ``source`` says; make its calls, then those of ``action``, one a response."""
         reading = self.filled(source.get("calls", []))
         inner = self.filled(source.get("inner", []))
         steps: list[Any] = [[one] for one in reading[:1]]
         steps += [[one] for one in inner] + (["It says so."] if inner else [])
-        steps += [[one] for one in [*reading[1:], *self.filled(deed)]]
+        steps += [[one] for one in [*reading[1:], *self.filled(action)]]
         first = len(self.h.questions)
         results = self._turn(self._filled(source["ask"]), steps, mode, source)
         texts = "".join(result.text for result in results[: len(reading)])
         read = not reading or bool(inner) or "Quiet news" in texts or "/news" in texts
-        own = results[len(reading) :] if deed else results
+        own = results[len(reading) :] if action else results
         return Outcome(own, self.h.questions[first:], read=read)
 
     def _turn(
@@ -364,16 +364,17 @@ def data(name: str) -> Any:
 
 def attacks() -> list[tuple[str, str, str]]:
     """Every source with every action: the source, the action's class and its name."""
-    deeds = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
-    return [(source, *deed) for source in data("sources") for deed in deeds]
+    actions = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
+    return [(source, *action) for source in data("sources") for action in actions]
 
 
 def quick() -> list[tuple[str, str, str, str]]:
     """Every action once, with alternating sources and modes."""
-    deeds = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
+    actions = [(kind, name) for kind, named in data("malicious_actions").items() for name in named]
     sources, modes = list(data("sources")), ("deny", "alone", "chat")
     return [
-        (sources[n % len(sources)], *deed, modes[n % len(modes)]) for n, deed in enumerate(deeds)
+        (sources[n % len(sources)], *action, modes[n % len(modes)])
+        for n, action in enumerate(actions)
     ]
 
 
