@@ -28,7 +28,7 @@ def test_skill_finds_missing_unused_and_duplicate_mariadb_indexes(
     told = skill_home(faulty_db.url).follow("Which indexes are missing or never used?", "db-index")
     assert "FROM `orders` WHERE `person` = ?" in told["Statements without an index"]
     assert "| orders | " in told["Tables that are read whole"]
-    unused = told["Indexes that nobody uses"]
+    unused = told["Unused indexes"]
     assert "| orders | orders_by_note | 0 | note |" in unused
     assert "| visits | visits_by_person | 0 |" not in unused
     assert "PRIMARY" not in unused

@@ -31,7 +31,7 @@ def test_skill_finds_missing_unused_and_duplicate_postgres_indexes(
     assert "| orders | orders_person_fkey | person | people |" in missing
     assert "visits" not in missing
     assert "public.orders" in told["Tables that are read whole"].split("\n")[2]
-    unused = told["Indexes that nobody uses"]
+    unused = told["Unused indexes"]
     assert "| public.orders | orders_by_note | 0 |" in unused
     assert "visits_by_person_and_page" not in unused or "| visits_by_person |" not in unused
     assert "_pkey" not in unused

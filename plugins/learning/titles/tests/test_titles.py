@@ -38,7 +38,7 @@ def test_session_gets_a_title_after_the_second_message(harness: Make) -> None:
     prompt = request.messages[0].text
     assert "user: How do we move the wiki?" in prompt
     assert "assistant: Done." in prompt
-    assert "3 to 8 words, in the language in which the person writes" in request.system
+    assert "3 to 8 words, in the person's language" in request.system
 
 
 def test_title_request_neither_delays_the_reply_nor_joins_the_session(harness: Make) -> None:
