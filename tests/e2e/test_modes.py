@@ -56,7 +56,7 @@ def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository:
     assert (machine.workspace / "a.txt").read_text() == "work\n"
     told_of = command_result(machine, "git reset --hard HEAD~1", *options)
     assert told_of.startswith("Denied: ")
-    assert "nobody is there" in told_of
+    assert "no one can approve it" in told_of
 
 
 @pytest.mark.slow
@@ -90,7 +90,9 @@ def test_replacing_a_file_outside_workspace_needs_person_or_checkpoint(
     model = machine.script({"tools": [call]}, {"text": "done"})
     machine.config(roots + "plugins: {checkpoints: false}\n")
     refused = machine.run("run", "go", "--no-input", "--model", model)
-    assert f"replaces '{other}/notes.txt' outside the workspace; nobody is there" in refused.err
+    assert (
+        f"replaces '{other}/notes.txt' outside the workspace; no one can approve it" in refused.err
+    )
     assert (other / "notes.txt").read_text() == "old\n"
     machine.config(roots)
     machine.run("run", "go", "--no-input", "--session", "s", "--model", model)

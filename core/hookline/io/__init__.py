@@ -1,1 +1,1 @@
-"""Guarded access to the network and to files: what plugins reach as ``host.http`` and ``paths``."""
+"""Guarded access to the network (``host.http``) and to files (``host.paths``)."""

@@ -573,7 +573,7 @@ def test_yes_grants_and_no_input_denies_without_asking(
     assert outcome.text == "ok"
     assert h.answers == ["Once"], "the person was not asked"
     if mode == "no":
-        assert "nobody is there" in outcome.tool_calls[0].text
+        assert "no one can approve it" in outcome.tool_calls[0].text
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("yes", ["a", "a"]), ("no", [])])

@@ -200,7 +200,7 @@ async def test_lane_waits_for_an_earlier_message_owned_by_another_process(
     await one.plugin(Divides).entered.wait()
     host = other.plugin(Divides).host
     await host.receive(inbound("y", 2))
-    with pytest.raises(StoreError, match="another process has an earlier message"):
+    with pytest.raises(StoreError, match="is working on an earlier message"):
         await host.services[GatewayHost].recover(*chat)
     assert other.model.requests == []
     one.plugin(Divides).go_on.set()

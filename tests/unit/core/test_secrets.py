@@ -158,7 +158,7 @@ def test_whitespace_around_a_secret_is_stripped_with_a_warning(tmp_path: Path, v
     assert (openai, loaded.env["ANTHROPIC_API_KEY"]) == (SECRET, SECRET)
     assert loaded.plugins["telegram"].settings["token"] == SECRET
     assert loaded.plugins["slack"].settings["token"] == SECRET
-    told = [text for text in loaded.warnings if "left out" in text]
+    told = [text for text in loaded.warnings if "whitespace" in text]
     names = ("ANTHROPIC_API_KEY", "MY_TOKEN", "providers.openai.api_key", "plugins.slack.token")
     for name in names:
         assert [text for text in told if name in text], (name, told)

@@ -1,6 +1,6 @@
-"""Guarded HTTP: judging addresses and URLs, the operator's network policy, and the client.
+"""Guarded HTTP: checks of addresses and URLs, the operator's network policy, and the client.
 
-Plugins reach it as ``host.http``, a `GuardedHttp`. Importing this package does not import httpx2.
+Plugins use it as ``host.http``, a `GuardedHttp`. Importing this package does not import httpx2.
 """
 
 from .addresses import Target, check_address, parse_url

@@ -1,7 +1,7 @@
 """Checks single addresses and parses URLs; no lookups, no configuration, no network.
 
-`hookline.io.http.policy` adds the operator's settings, `hookline.io.http.client` the
-connection. The lists are data: ``addresses.yaml`` beside this module.
+`hookline.io.http.policy` adds the operator's settings, and `hookline.io.http.client` the
+connection. The lists are in ``addresses.yaml``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import yaml
 from .errors import HttpRefused
 
 IPAddress = IPv4Address | IPv6Address
-MAX_URL = 8_192
-"""Characters in a URL; RFC 9110, section 4.1 asks for 8,000 octets at least."""
+MAX_URL_CHARS = 8_192
+"""Maximum length of a URL; RFC 9110, section 4.1 recommends at least 8,000 octets."""
 
 _PORTS = {"http": 80, "https": 443}
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.DOTALL)
@@ -30,13 +30,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([^:]*))?")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-# WHATWG URL, "ends in a number checker": such a host is meant as an IPv4 address. No top-level
-# domain is a number, so that a sign before it does not make it a name.
+# WHATWG URL, "ends in a number checker": such a host is parsed as an IPv4 address. No top-level
+# domain is a number, so a sign before the number does not make the host a name.
 _NUMBER = re.compile(r"-?(?:[0-9]+|0x[0-9a-f]*)")
-# UTS #46 takes U+3002 and U+FF61 for a dot; NFKC maps the other look-alikes by itself.
+# UTS #46 maps U+3002 and U+FF61 to a dot; NFKC maps the other look-alikes.
 _DOTS = "\u3002\uff61"
 
-# What a transition prefix carries, as shifts to the right of the whole address.
+# Prefixes of transition formats, and the right shift that extracts the embedded IPv4 address.
 _CARRIERS = {
     IPv6Network("::ffff:0:0/96"): 0,  # IPv4-mapped (RFC 4291)
     IPv6Network("::ffff:0:0:0/96"): 0,  # IPv4-translated (RFC 2765)
@@ -52,7 +52,7 @@ _GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 
 class Lists(NamedTuple):
-    """``addresses.yaml``, read. The values say what a network is or who runs a service."""
+    """The content of ``addresses.yaml``. Values describe the network, or who runs the service."""
 
     metadata_addresses: dict[IPAddress, str]
     metadata_names: dict[str, str]
@@ -62,7 +62,7 @@ class Lists(NamedTuple):
 
 @functools.cache
 def lists() -> Lists:
-    """The packaged lists, read at the first call."""
+    """The lists in ``addresses.yaml``, read on the first call."""
     data = yaml.load(
         Path(__file__).with_name("addresses.yaml").read_text(encoding="utf-8"),
         Loader=yaml.CSafeLoader,
@@ -76,7 +76,7 @@ def lists() -> Lists:
 
 
 def forms(address: IPAddress) -> tuple[IPAddress, ...]:
-    """`address` and every IPv4 address that it carries in a transition format.
+    """`address` and every IPv4 address embedded in it in a transition format.
 
     Mapped, translated, compatible, NAT64, 6to4, Teredo and ISATAP (RFC 5214).
     """
@@ -90,18 +90,18 @@ def _carried(value: int) -> Iterator[int]:
     address = IPv6Address(value)
     yield from (value >> shift for network, shift in _CARRIERS.items() if address in network)
     if address in _NAT64_LOCAL:
-        # The network chooses the length of its prefix; but for 96, bits 64 to 71 are left out of
-        # what is carried (RFC 6052, section 2.2).
+        # The network chooses the length of its prefix. Except with 96, bits 64 to 71 are not part
+        # of the embedded address (RFC 6052, section 2.2).
         joined = (value >> 64 << 56) | (value & ((1 << 56) - 1))
         yield from (joined >> (88 - length) for length in (48, 56, 64))
     if address in _TEREDO:
         yield ~value  # the client, stored inverted
-    if value >> 32 & 0xFDFFFFFF == 0x00005EFE:  # ISATAP; the masked bit says local or universal
+    if value >> 32 & 0xFDFFFFFF == 0x00005EFE:  # ISATAP; the masked bit is local or universal
         yield value
 
 
 def check_metadata_address(address: IPAddress) -> str | None:
-    """Why `address` is a cloud's metadata service, in whatever form, or None."""
+    """Why `address`, in any form, is a cloud's metadata service, or None."""
     for form in forms(address):
         if operator := lists().metadata_addresses.get(form):
             return f"{address} is a metadata service ({operator.split(' (')[0]})"
@@ -109,11 +109,11 @@ def check_metadata_address(address: IPAddress) -> str | None:
 
 
 def check_address(address: str | IPAddress) -> str | None:
-    """Why `address` is no public unicast address, or None if it is one.
+    """Why `address` is not a public unicast address, or None if it is one.
 
-    IPv4-mapped, NAT64, 6to4 and ISATAP addresses are checked by what they carry as well.
-    ``is_global`` does not serve: it passes some of these forms and differs between patch releases
-    of Python. The reason is a clause without a full stop.
+    The IPv4 addresses embedded in IPv4-mapped, NAT64, 6to4 and ISATAP addresses are checked too.
+    ``is_global`` is not used: it accepts some of these forms and differs between patch releases of
+    Python. The reason is a clause without a full stop.
     """
     try:
         address = ipaddress.ip_address(address)
@@ -129,17 +129,17 @@ def check_address(address: str | IPAddress) -> str | None:
             if form in network:
                 return f"{address} is not a public address{via}: {text}"
     if any(address in network for network in _PUBLIC_CARRIERS):
-        return None  # what it carries has been checked
+        return None  # the embedded address has been checked
     public = address.version == 4 or address in _GLOBAL_UNICAST
     return None if public else f"{address} is not a public address"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL that has been read in one way only.
+    """The parts of a parsed URL.
 
-    scheme: ``http`` or ``https``. host: lower case, ASCII, no final dot; an IPv6 address without
-    brackets. port: always set. path: path and query as written, at least ``/``.
+    scheme: ``http`` or ``https``. host: lower case, ASCII, without a final dot; an IPv6 address
+    without brackets. port: always set. path: path and query as written, at least ``/``.
     """
 
     scheme: str
@@ -149,24 +149,24 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What credentials may be sent back to (RFC 6454)."""
+        """The origin (RFC 6454); credentials are only sent within it."""
         return self.scheme, self.host, self.port
 
     @property
     def url(self) -> str:
-        """The URL in its normal spelling, without a fragment."""
+        """The normalised URL, without a fragment."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.path}"
 
 
 def parse_url(url: str) -> Target:
-    """Read an absolute http or https URL; whatever two readers could read differently is refused.
+    """Parse an absolute http or https URL.
 
-    Raises HttpRefused with a sentence.
+    Raises HttpRefused for a URL that parsers could read differently, and for other invalid ones.
     """
-    if len(url) > MAX_URL:
-        raise HttpRefused(f"The URL has {len(url)} characters; at most {MAX_URL} are taken.")
+    if len(url) > MAX_URL_CHARS:
+        raise HttpRefused(f"The URL has {len(url)} characters; the maximum is {MAX_URL_CHARS}.")
     try:
         return _parse(url)
     except ValueError as fault:
@@ -175,7 +175,7 @@ def parse_url(url: str) -> Target:
 
 def _parse(url: str) -> Target:
     if _CONTROL.search(url):
-        raise ValueError("it holds control characters")
+        raise ValueError("it contains control characters")
     parts = _URL.fullmatch(url)
     if parts is None:
         raise ValueError("it is not of the form https://host/path")
@@ -191,29 +191,29 @@ def _split_authority(authority: str) -> tuple[str, int | None]:
     if plain.count("@") > 1:
         raise ValueError("its host part has several @")
     if "@" in plain:
-        raise ValueError("it carries a user name or password: pass credentials as a header")
+        raise ValueError("it contains a user name or password: pass credentials as a header")
     if re.search(r"[\\%\s]", plain):
         raise ValueError("its host part has white space, a backslash or a percent sign")
     parts = _AUTHORITY.fullmatch(authority)
     if parts is None:
-        raise ValueError("its host part is ambiguous: an IPv6 address stands in square brackets")
+        raise ValueError("its host part is ambiguous: put an IPv6 address in square brackets")
     host, port = parts[1], parts[2]
     return host, None if port is None else read_port(port)
 
 
 def read_port(text: str) -> int:
-    """The port that `text` writes in plain decimal. Raises ValueError with a clause."""
+    """Parse a decimal port. Raises ValueError with a clause."""
     if not _PORT.fullmatch(text) or int(text) > 65_535:
         raise ValueError(f"{text[:20]!r} is not a port from 1 to 65535")
     return int(text)
 
 
 def normal_host(host: str) -> str:
-    """One spelling for each host: ASCII (IDNA 2008, RFC 5891), lower case, no final dot.
+    """Normalise a host: ASCII (IDNA 2008, RFC 5891), lower case, without a final dot.
 
-    An IPv6 address may stand in brackets and comes back without. Raises ValueError with a clause
-    for what is no host name, for IPv4 addresses in any spelling but four decimal numbers, and for
-    characters that only look like ASCII.
+    The brackets of an IPv6 address are removed. Raises ValueError with a clause for an invalid host
+    name, for an IPv4 address that is not four decimal numbers, and for characters that only look
+    like ASCII.
     """
     if host.startswith("[") or ":" in host:
         return _normal_ipv6(host.removeprefix("[").removesuffix("]"))
@@ -228,7 +228,7 @@ def normal_host(host: str) -> str:
         try:
             return str(IPv4Address(host))
         except ValueError:
-            fault = f"{host[:80]!r} is no usual spelling of an IPv4 address (198.51.100.7)"
+            fault = f"{host[:80]!r} is not a plain IPv4 address, such as 198.51.100.7"
             raise ValueError(fault) from None
     return host
 
@@ -245,12 +245,12 @@ def _normal_ipv6(text: str) -> str:
 
 def _to_ascii(host: str) -> str:
     """The ASCII form of an international host name."""
-    import idna  # Tables of some size, and few hosts need them.
+    import idna  # imported here, because its tables are large and few hosts need them
 
     for character in host:
         plain = unicodedata.normalize("NFKC", character)
         if character in _DOTS or (plain.isascii() and plain != character):
-            raise ValueError(f"{character!r} in its host only looks like ASCII: write it plainly")
+            raise ValueError(f"{character!r} in its host only looks like ASCII: write it in ASCII")
     if "".join(str(unicodedata.digit(c, c)) for c in host).isascii():
         raise ValueError("its host is written with digits of another script")
     try:

@@ -1,7 +1,7 @@
-"""The guarded HTTP client that plugins reach as ``host.http``.
+"""The guarded HTTP client that plugins use as ``host.http``.
 
-For every URL that a model or a user can choose. Redirects are followed here, by hand, so that each
-hop is read, checked, resolved and dialled like the first.
+It is for every URL that a model or a user can choose. The client follows redirects itself, so that
+each hop is parsed, checked, resolved and dialled like the first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hookline_hookspecs.network import RequestOptions
 from .addresses import Target, parse_url
 from .errors import HttpFailed, HttpRefused
 from .policy import NetworkPolicy
-from .turns import Turns
+from .request_slots import RequestSlots
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# All that goes along to another origin. A list of what to drop would miss the next X-Api-Key.
+# The only headers that are sent to another origin. A deny list would miss the next X-Api-Key.
 _CARRIED = frozenset(
     {"accept", "accept-language", "cache-control", "content-type", "range", "user-agent"}
 )
-# They say where a message goes or where it ends (RFC 9110, section 7; RFC 9112, section 6).
+# Headers that define where a message goes or ends (RFC 9110, section 7; RFC 9112, section 6).
 _FRAMING = re.compile(
     "connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade"
 )
@@ -51,8 +51,8 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 class HttpResponse:
     """A whole response.
 
-    url: the one that answered, after redirects. headers: look-up ignores case; a repeated header's
-    values are joined by commas. body: decompressed.
+    url: the one that answered, after redirects. headers: lookup ignores case; the values of a
+    repeated header are joined by commas. body: decompressed.
     """
 
     status: int
@@ -62,12 +62,12 @@ class HttpResponse:
 
     @property
     def text(self) -> str:
-        """The body in the charset its header names, else UTF-8; U+FFFD where it does not fit."""
+        """The body, decoded by the header's charset or UTF-8; invalid bytes become U+FFFD."""
         named = _CHARSET.search(self.headers.get("content-type", ""))
         try:
             encoding = codecs.lookup(named[1]).name if named else "utf-8"
             return self.body.decode(encoding, errors="replace")
-        except (LookupError, UnicodeError):  # unknown, or a codec that is none for text
+        except (LookupError, UnicodeError):  # unknown, or not a text codec
             return self.body.decode("utf-8", errors="replace")
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
@@ -76,7 +76,7 @@ class HttpResponse:
 
 
 class _Budget:
-    """The time and the bytes that one call may take, redirects and body included."""
+    """The time and bytes that one call may take, including redirects and body."""
 
     def __init__(self, seconds: float, max_bytes: int) -> None:
         self.max_bytes = max_bytes
@@ -84,7 +84,7 @@ class _Budget:
         self._deadline = asyncio.get_running_loop().time() + seconds
 
     async def wait(self, result: Awaitable[_T], url: str) -> _T:
-        """What `result` brings, or HttpFailed once the time is up."""
+        """Await `result`. Raises HttpFailed if the time is up."""
         try:
             async with asyncio.timeout_at(self._deadline):
                 return await result
@@ -93,9 +93,9 @@ class _Budget:
 
 
 class HttpStream:
-    """A response whose body has yet to be read; the fields are those of `HttpResponse`.
+    """A response whose body is not read yet; the fields are those of `HttpResponse`.
 
-    body: stays empty; the bytes come from `chunks`.
+    body: always empty; read the bytes with `chunks`.
     """
 
     body = b""
@@ -108,7 +108,7 @@ class HttpStream:
         self._budget = budget
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body, decompressed, in pieces. Raises HttpFailed over the size or the time limit."""
+        """The body, decompressed, in pieces. Raises HttpFailed above the size or time limit."""
         from .transport import decoded, too_large
 
         taken = 0
@@ -122,7 +122,7 @@ class HttpStream:
 
 @dataclass(frozen=True, slots=True)
 class _Hop:
-    """One request of a chain of redirects."""
+    """One request in a chain of redirects."""
 
     method: str
     target: Target
@@ -131,18 +131,19 @@ class _Hop:
 
 
 class GuardedHttp:
-    """Fetches public URLs, and those that the operator's policy exempts.
+    """Fetches public URLs, and URLs that the operator's policy exempts.
 
-    policy: checks names and addresses. timeout: seconds for one call, from the first look-up to
-    the last byte, redirects included. max_redirects: followed at most. max_bytes: of a body, both
-    as sent and decompressed. resolve: a name and a port to IP addresses, by default the system's
-    resolver. ssl_context: for verifying servers, by default the system's certificates. chat: names
-    the chat for which the running task asks, so that the requests of one do not keep out those of
-    others (see `Turns`); waiting for a turn does not count against the time limit.
+    policy: checks names and addresses. timeout: seconds for one call, from the first lookup to the
+    last byte, including redirects. max_redirects: the maximum number. max_bytes: the maximum size
+    of a body, both as sent and decompressed. resolve: resolves a name and port to IP addresses; by
+    default the system's resolver. ssl_context: verifies servers; by default with the system's
+    certificates. chat: returns the chat that the running task works for, so that one chat's
+    requests do not block those of others (see `RequestSlots`); waiting for a slot does not count
+    against the time limit.
 
-    No proxy, cookie or credential is taken from the environment, nor kept between calls. One
-    instance may serve any number of calls at once. Every method raises HttpRefused for what is not
-    allowed and HttpFailed for what did not work, with sentences; an HTTP status raises nothing.
+    No proxy, cookie or credential is taken from the environment or kept between calls. One instance
+    can serve any number of calls at once. Every method raises HttpRefused for what is not allowed
+    and HttpFailed for what did not work, with a sentence. An HTTP error status is not an exception.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class GuardedHttp:
     ) -> None:
         self.policy = policy
         self._chat = chat
-        self._turns = Turns()
+        self._slots = RequestSlots()
         self._timeout = timeout
         self._max_redirects = max_redirects
         self._max_bytes = max_bytes
@@ -166,11 +167,13 @@ class GuardedHttp:
         self._ssl_context = ssl_context
         self._transport: Transport | None = None
         self.credentials: Callable[[str, int], Awaitable[Mapping[str, str]]] | None = None
-        """Gives the headers that go to a host and a port over HTTPS beside those of the call, which
-        win. Asked for every hop, and never carried to the next."""
+        """Returns headers to add for a host and port over HTTPS; the call's own headers win.
+
+        It is called for every hop, and its headers are not sent to the next hop.
+        """
 
     def check_url(self, url: str) -> str | None:
-        """Why `url` would be refused as far as its text tells, or None. Looks nothing up."""
+        """Why the text of `url` would be refused, or None. Makes no lookup."""
         try:
             target = parse_url(url)
             self.policy.check_name(target.host, target.port)
@@ -194,12 +197,12 @@ class GuardedHttp:
     async def stream(
         self, method: str, url: str, **options: Unpack[RequestOptions]
     ) -> AsyncIterator[HttpStream]:
-        """Like `request`, but the body is read by the block, through `HttpStream.chunks`.
+        """Like `request`, but the caller reads the body with `HttpStream.chunks`.
 
-        The time limit goes on running in the block, and ends the next read.
+        The time limit also covers the ``async with`` block, and ends the next read.
         """
         if method.upper() not in _METHODS:
-            raise HttpRefused(f"The method {method[:20]!r} is not sent; use GET, POST or the like.")
+            raise HttpRefused(f"The method {method[:20]!r} is not supported. Use GET or POST.")
         target = _with_query(parse_url(url), options.get("params"))
         headers = _headers(options.get("headers") or {})
         content = options.get("content")
@@ -208,7 +211,7 @@ class GuardedHttp:
             headers.setdefault("content-type", "application/json")
         hop = _Hop(method.upper(), target, headers, content)
         max_bytes = options.get("max_bytes", self._max_bytes)
-        async with self._turns.turn(self._chat()):
+        async with self._slots.slot(self._chat()):
             budget = _Budget(options.get("timeout", self._timeout), max_bytes)
             response = await budget.wait(self._follow(hop, max_bytes, options.get("before")), url)
             try:
@@ -219,16 +222,16 @@ class GuardedHttp:
     async def connect(
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a TCP connection to an address that was checked after the one look-up.
+        """Open a TCP connection to a checked address of `host`.
 
-        Raises HttpRefused and HttpFailed; gives up after the client's own time limit.
+        Raises HttpRefused, and HttpFailed, also after the client's time limit.
         """
-        shown = f"{host}:{port}"
+        address = f"{host}:{port}"
         budget = _Budget(self._timeout, self._max_bytes)
-        return await budget.wait(self._open().connect(host, port), shown)
+        return await budget.wait(self._open().connect(host, port), address)
 
     async def aclose(self) -> None:
-        """Close what is still open; the next request opens anew."""
+        """Close all connections; the next request opens new ones."""
         transport, self._transport = self._transport, None
         if transport is not None:
             await transport.aclose()
@@ -236,7 +239,7 @@ class GuardedHttp:
     async def _follow(
         self, hop: _Hop, max_bytes: int, before: Callable[[str], Awaitable[None]] | None
     ) -> httpx2.Response:
-        """The first response that is no redirect."""
+        """Follow redirects to the first other response."""
         first, transport = hop.target.url, self._open()
         for _ in range(self._max_redirects + 1):
             if before is not None:
@@ -264,22 +267,22 @@ class GuardedHttp:
         return self._transport
 
 
-def _headers(given: Mapping[str, str]) -> dict[str, str]:
-    """The request's header, names in lower case, with Hookline's defaults."""
-    return {"user-agent": f"Hookline/{version('hookline')}", "accept": "*/*", **_checked(given)}
+def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The request's headers, names in lower case, with Hookline's defaults."""
+    return {"user-agent": f"Hookline/{version('hookline')}", "accept": "*/*", **_checked(headers)}
 
 
-def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    """Headers that can be sent, names in lower case. Raises HttpRefused for one that cannot."""
+def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with names in lower case. Raises HttpRefused for one that cannot be sent."""
     fields = {}
-    for name, value in given.items():
+    for name, value in headers.items():
         if _FRAMING.fullmatch(name.lower()):
             raise HttpRefused(f"The header {name!r} is set by the client itself; leave it out.")
-        # Here, because the library below would quote the value, and with it perhaps a key.
+        # Checked here, because the HTTP library would quote the value, which may be a key.
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise HttpRefused(
-                f"The header {name[:80]!r} cannot be sent: HTTP carries printable ASCII, without "
-                "line breaks, and no space at either end. Its value is not shown."
+                f"The header {name[:80]!r} cannot be sent: names and values must be printable "
+                "ASCII without line breaks or spaces at either end. The value is not shown."
             )
         fields[name.lower()] = value
     return fields
@@ -293,10 +296,10 @@ def _with_query(target: Target, params: Mapping[str, Any] | None) -> Target:
 
 
 def _next_hop(hop: _Hop, status: int, location: str) -> _Hop:
-    """The request that a redirect asks for (RFC 9110, section 15.4)."""
+    """The request that follows a redirect (RFC 9110, section 15.4)."""
     try:
         target = parse_url(urljoin(hop.target.url, location))
-    except ValueError as fault:  # urljoin's own; a refusal is no ValueError
+    except ValueError as fault:  # from urljoin; HttpRefused is not a ValueError
         raise HttpRefused(f"A redirect to {location[:200]!r} is refused: {fault}.") from None
     method, content, headers = hop.method, hop.content, hop.headers
     if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):

@@ -1,15 +1,15 @@
-"""The two ways in which a guarded request ends without a response."""
+"""Errors of guarded requests: refused, or failed."""
 
 from hookline_hookspecs import HooklineError, Refused
 
 
 class HttpError(HooklineError):
-    """A guarded request that brought no response. Its text is a sentence a user can act on."""
+    """A guarded request got no response. The text is a sentence that a user can act on."""
 
 
 class HttpRefused(HttpError, Refused):
-    """The URL, a name or an address it leads to, or a redirect, is not allowed."""
+    """The URL, a name or address that it leads to, or a redirect is not allowed."""
 
 
 class HttpFailed(HttpError):
-    """The network, the other side, a time limit or a size limit ended the request."""
+    """The network, the server, a time limit or a size limit ended the request."""

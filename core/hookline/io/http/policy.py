@@ -27,7 +27,7 @@ class _Rule:
     """One entry of the configuration."""
 
     text: str
-    place: str | IPv4Network | IPv6Network  # a host, ".host" for all below it, or a network
+    place: str | IPv4Network | IPv6Network  # a host, ".host" for all hosts below it, or a network
     port: int | None
 
     def covers(self, place: str | IPAddress, port: int) -> bool:
@@ -45,14 +45,14 @@ def _rule(entry: str, key: str) -> _Rule:
     except (ValueError, AttributeError) as fault:
         raise ValueError(
             f"network.{key}: {entry!r} cannot be used ({fault}). Write a host (example.org), "
-            "everything below it (*.example.org), an address or a network (10.0.0.0/8), each "
-            "with a port if you like (localhost:8080, [::1]:8080)."
+            "all hosts below it (*.example.org), an address or a network (10.0.0.0/8), each "
+            "optionally with a port (localhost:8080, [::1]:8080)."
         ) from None
 
 
 def _read_entry(text: str) -> _Rule:
     host, port = text, None
-    if text.count(":") < 2 or "[" in text:  # else an IPv6 address or network by itself
+    if text.count(":") < 2 or "[" in text:  # otherwise an IPv6 address or network without a port
         parts = _ENTRY.fullmatch(text)
         if parts is None:
             raise ValueError("leave out the scheme and the path")
@@ -62,7 +62,7 @@ def _read_entry(text: str) -> _Rule:
     host, below = normal_host(host.removeprefix("*.")), host.startswith("*.")
     address = _address(host)
     if below and address:
-        raise ValueError("a star stands before a name, not before an address")
+        raise ValueError("*. can only precede a name, not an address")
     return _Rule(text, ipaddress.ip_network(address) if address else "." * below + host, port)
 
 
@@ -73,15 +73,15 @@ def _match(rules: Iterable[_Rule], places: Iterable[str | IPAddress], port: int)
 
 
 class NetworkPolicy:
-    """Says which hosts and addresses may be reached; `check_name` first, then `check_addresses`.
+    """Decides which hosts and addresses may be reached: `check_name`, then `check_addresses`.
 
     block_private: refuse addresses that are not public.
-    allow_hosts: exempt from that check, though never from the refusal of metadata services; not an
-    exclusive list. A network exempts the addresses in it under any name.
-    block_hosts: refused always; a network refuses every name that resolves into it.
+    allow_hosts: exempt from that check, but not from the refusal of metadata services; other hosts
+    stay allowed. A network exempts the addresses in it under any name.
+    block_hosts: always refused; a network refuses every name that resolves to an address in it.
 
-    An entry is a host, ``*.host`` (what is below it), an IP address or a CIDR network, each with
-    an optional port. A bad entry raises ValueError with a sentence.
+    An entry is a host, ``*.host`` (all hosts below it), an IP address or a CIDR network, each with
+    an optional port. An invalid entry raises ValueError with a sentence.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class NetworkPolicy:
         self._block = [_rule(entry, "block_hosts") for entry in block_hosts]
 
     def check_name(self, host: str, port: int) -> None:
-        """Raise HttpRefused if `host` may not be reached on `port`, as far as its name tells.
+        """Raise HttpRefused if the name `host` may not be reached on `port`.
 
-        An IP address is checked whole.
+        If it is an IP address, this is the whole check.
         """
         host = _normal(host)
         if _address(host):
@@ -114,8 +114,8 @@ class NetworkPolicy:
     def check_addresses(self, host: str, port: int, addresses: Iterable[str]) -> None:
         """Raise HttpRefused if one of the `addresses` that `host` resolved to may not be reached.
 
-        One refused address among several refuses the name: a client cannot know which of them
-        the next look-up would bring to the front.
+        If one of several addresses is refused, so is the name, because the next lookup may return
+        that address first.
         """
         host = _normal(host)
         for text in addresses:
@@ -146,8 +146,8 @@ def _normal(host: str) -> str:
 def _private(host: str, port: int, reason: str) -> str:
     shown = f"[{host}]" if ":" in host else host
     return (
-        f"The host {host} is refused: {reason}. If it is meant to be reached, the operator adds "
-        f"{shown}:{port} to network.allow_hosts."
+        f"The host {host} is refused: {reason}. To allow it, the operator can add {shown}:{port} "
+        "to network.allow_hosts."
     )
 
 

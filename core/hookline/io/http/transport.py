@@ -1,8 +1,8 @@
 """One request over one checked connection. The only module here that imports httpx2.
 
-`hookline.io.http.client` imports it at its first request, since httpx2 costs start-up time.
-Nothing is kept between requests: no cookies, no connections, so that every hop resolves and is
-checked anew.
+`hookline.io.http.client` imports it with its first request, because importing httpx2 takes time.
+No cookies or connections are kept between requests, so that every hop is resolved and checked
+again.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ import httpx2
 from .addresses import Target
 from .errors import HttpFailed
 from .policy import NetworkPolicy
-from .turns import TOTAL
+from .request_slots import MAX_TOTAL
 
-MAX_HEADER = 65_536
-"""Bytes in a response's header: names, values and 32 for each field (RFC 9113, section 6.5.2)."""
+MAX_HEADER_BYTES = 65_536
+"""Maximum size of a response's header: names, values, and 32 per field (RFC 9113, 6.5.2)."""
 ENCODINGS = "gzip, deflate"
-"""What is asked for, and the only compression that is taken."""
+"""The only accepted compressions."""
 DIAL_SECONDS = 5.0
-"""For each address of a name; the whole call has its own limit."""
+"""Seconds to connect to each address of a name; the whole call has its own limit."""
 
 _Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-_LOOK_UPS = ThreadPoolExecutor(TOTAL, "hookline-look-up")
-"""Threads of their own: a name server that does not answer holds up nothing else."""
+_LOOK_UPS = ThreadPoolExecutor(MAX_TOTAL, "hookline-look-up")
+"""Separate threads, so that a name server that does not answer blocks nothing else."""
 
 
 async def resolve_name(host: str, port: int) -> list[str]:
-    """The addresses of `host` from the system's resolver, in its order. Raises OSError."""
+    """The addresses of `host` in the order of the system's resolver. Raises OSError."""
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     found = await asyncio.get_running_loop().run_in_executor(_LOOK_UPS, look_up)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class _JudgedBackend(httpcore2.AsyncNetworkBackend):
-    """Dials exactly the addresses that the policy has passed; nothing looks the name up again."""
+    """Dials exactly the addresses that passed the policy; the name is not looked up again."""
 
     def __init__(self, policy: NetworkPolicy, resolve: _Resolve) -> None:
         self._policy = policy
@@ -78,7 +78,7 @@ class _JudgedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's body as it comes, at most `limit` bytes of it."""
+    """A response's body as it arrives, limited to `limit` bytes."""
 
     def __init__(self, response: httpcore2.Response, url: str, limit: int) -> None:
         self._response = response
@@ -87,21 +87,21 @@ class _Body(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         taken = 0
-        with _told(self._url):
+        with _errors_as_sentences(self._url):
             async for chunk in self._response.aiter_stream():
-                # Counted here too: compressed bytes that decode to nothing would never end.
+                # Also counted here, because compressed bytes that decode to nothing have no end.
                 taken += len(chunk)
                 if taken > self._limit:
                     raise HttpFailed(too_large(self._url, self._limit))
                 yield chunk
 
     async def aclose(self) -> None:
-        with _told(self._url):
+        with _errors_as_sentences(self._url):
             await self._response.aclose()
 
 
 class Transport:
-    """Sends one request to one target; follows nothing."""
+    """Sends one request to one target and follows no redirects."""
 
     def __init__(
         self, policy: NetworkPolicy, resolve: _Resolve | None, context: ssl.SSLContext | None
@@ -117,14 +117,15 @@ class Transport:
     async def send(
         self, method: str, target: Target, headers: dict[str, str], content: bytes | None, cap: int
     ) -> httpx2.Response:
-        """The response with its body still to be read; the caller closes it.
+        """Return the response before its body is read; the caller closes it.
 
-        cap: bytes of body, as sent. Raises HttpRefused and HttpFailed; sets no time limit.
+        cap: maximum bytes of the body as sent. Raises HttpRefused and HttpFailed. It has no time
+        limit.
         """
-        with _told(target.url):
+        with _errors_as_sentences(target.url):
             sent = {**headers, "accept-encoding": ENCODINGS}
             request = httpx2.Request(method, target.url, headers=sent, content=content)
-            # Host and port are those that were checked, not a second reading of the URL.
+            # Use the host and port that were checked instead of parsing the URL again.
             scheme, host, port = target.origin
             url = httpcore2.URL(scheme=scheme, host=host, port=port, target=request.url.raw_path)
             raw = await self._pool.handle_async_request(
@@ -141,7 +142,7 @@ class Transport:
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A plain connection to a checked address of `host`. Raises HttpRefused, HttpFailed."""
-        with _told(f"{host}:{port}"):
+        with _errors_as_sentences(f"{host}:{port}"):
             addresses = await self._backend.checked_addresses(host, port)
             for address in addresses[:-1]:
                 with suppress(OSError):
@@ -149,13 +150,13 @@ class Transport:
             return await _dialled(addresses[-1], port)
 
     async def aclose(self) -> None:
-        """Close what is still open."""
+        """Close all connections."""
         await self._pool.aclose()
 
 
 @cache
 def _system_certificates() -> ssl.SSLContext:
-    """One for all clients of the process: reading every certificate takes 20 ms."""
+    """Cached for all clients of the process, because loading the certificates takes 20 ms."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
@@ -166,29 +167,29 @@ async def _dialled(address: str, port: int) -> tuple[asyncio.StreamReader, async
 
 async def decoded(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     """The body, decompressed, in pieces of at most 1 MiB. Raises HttpFailed."""
-    with _told(str(response.url)):
+    with _errors_as_sentences(str(response.url)):
         async for chunk in response.aiter_bytes():
             yield chunk
 
 
 def too_large(url: str, limit: int) -> str:
-    """The sentence for a body over `limit` bytes."""
-    return f"{url[:200]} answered with more than {limit:,} bytes, the most that is read."
+    """The error for a body of more than `limit` bytes."""
+    return f"{url[:200]} answered with more than {limit:,} bytes, which is the limit."
 
 
 def _header_fault(response: httpx2.Response) -> str | None:
-    if sum(len(name) + len(value) + 32 for name, value in response.headers.raw) > MAX_HEADER:
-        return f"a header of more than {MAX_HEADER:,} bytes"
+    if sum(len(name) + len(value) + 32 for name, value in response.headers.raw) > MAX_HEADER_BYTES:
+        return f"a header of more than {MAX_HEADER_BYTES:,} bytes"
     coding = response.headers.get("content-encoding", "identity").strip().lower()
-    # One layer at most: each further one multiplies what a small body can swell to.
+    # At most one layer of compression: each further one multiplies how much a small body expands.
     if coding not in ("", "identity", "gzip", "deflate"):
         return f"an encoding that was not asked for ({coding[:80]!r})"
     return None
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
-    """Turns every error of the libraries below into HttpFailed with a sentence."""
+def _errors_as_sentences(url: str) -> Iterator[None]:
+    """Convert the errors of the HTTP libraries to HttpFailed with a sentence."""
     try:
         yield
     except (httpcore2.TimeoutException, httpcore2.ConnectError, OSError) as error:
@@ -196,7 +197,7 @@ def _told(url: str) -> Iterator[None]:
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpx2.DecodingError) as error:
         raise _failed(url, "did not answer properly", error) from error
     except (httpx2.InvalidURL, ValueError) as error:
-        raise _failed(url, "cannot be asked for", error) from error
+        raise _failed(url, "cannot be requested", error) from error
 
 
 def _failed(url: str, what: str, error: Exception) -> HttpFailed:

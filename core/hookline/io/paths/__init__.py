@@ -1,6 +1,6 @@
-"""Guarded file access: which paths a model or a user may name, and how they are opened.
+"""Guarded file access: decides which paths a model or user may use, and opens files safely.
 
-A plugin reaches it as ``host.paths`` or ``ctx.paths``, a `PathGuard` bound to one workspace.
+Plugins use it as ``host.paths`` or ``ctx.paths``, a `PathGuard` for one workspace.
 """
 
 from .file_access import PathRefused

@@ -15,18 +15,18 @@ from .shape import shown
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-"""Flags for reading: do not follow links, wait for pipes or take over a terminal."""
+"""Flags for reading: never follow links, wait for pipes or take over a terminal."""
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 """Flags for a new file."""
 
 
 class PathRefused(Refused, PermissionError):
-    """A path that may not be used, with a sentence that says why and what to do."""
+    """A path may not be used; the text is a sentence that says why and what to do."""
 
 
 @contextmanager
 def full_path_in_errors(path: Path) -> Iterator[None]:
-    """Put the whole path into errors of calls that were given its last name only."""
+    """Put the whole path into errors of calls that only had its last component."""
     try:
         yield
     except PathRefused:

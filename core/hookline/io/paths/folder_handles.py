@@ -1,6 +1,6 @@
 """Opens the folder of a resolved path one component at a time, so that no link is followed.
 
-The path was resolved and checked before. A link on it now is one that was swapped in since, and
+The path was resolved and checked before. If it now contains a link, the link was added since, and
 opening fails.
 """
 
@@ -20,24 +20,24 @@ Enter = Callable[[str, int], int]
 
 
 def enter(name: str, folder: int) -> int:
-    """A handle on the folder ``name`` in ``folder``, which must be there and be no link."""
+    """Open the folder ``name`` in ``folder``. It must exist and not be a link."""
     return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def enter_or_make(name: str, folder: int) -> int:
-    """Like `enter`; a missing folder is made."""
-    with suppress(FileExistsError):  # Also where two writers make it at once.
+    """Like `enter`, but create a missing folder."""
+    with suppress(FileExistsError):  # another writer may create it at the same time
         os.mkdir(name, dir_fd=folder)
     return enter(name, folder)
 
 
 @contextmanager
 def folder_of(real: Path, start: Path, enter: Enter) -> Iterator[tuple[str, int | None]]:
-    """The last name of ``real``, and a handle on its folder for the ``dir_fd`` of `os`.
+    """The last component of ``real``, and an open handle on its folder for use as ``dir_fd``.
 
-    ``start`` is a folder at or above it from which on nobody but the person may change names.
-    Where the system has no handles on folders (Windows), the whole path and None. Raises
-    ``OSError`` with ``ELOOP`` or ``ENOTDIR`` for a link on the way.
+    ``start`` is a folder at or above ``real`` that is opened by its path, so no one else may be
+    able to replace it. On a system without folder handles (Windows), the whole path and None.
+    Raises ``OSError`` with ``ELOOP`` or ``ENOTDIR`` if there is a link below ``start``.
     """
     if os.open not in os.supports_dir_fd:
         yield str(real), None

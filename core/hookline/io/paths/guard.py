@@ -1,4 +1,4 @@
-"""The guard of one workspace: it checks paths, resolves them and opens files."""
+"""The guard of one workspace: checks and resolves paths, and opens files."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from .file_access import (
 from .folder_handles import Enter, enter, enter_or_make, folder_of
 from .name_forms import components
 from .own_files import OwnFiles
+from .place_table import KnownPlace
 from .rules import rules
 from .shape import is_in, malformed, real_path, shown
-from .table import Known
 
 WALK_LIMIT = 100_000
-"""Directory entries that one `PathGuard.walk` looks at."""
+"""Maximum number of directory entries that `PathGuard.walk` examines."""
 
 
 class PathGuard:
-    """Decides over paths and opens files for one workspace.
+    """Checks paths and opens files for one workspace.
 
     workspace: where relative paths start; always allowed.
-    allowed_roots: further folders (or single files) from ``paths.allowed_roots``.
-    home: Hookline's own folder; all of it is refused but the workspace, wherever it lies.
+    allowed_roots: further folders (or single files), from ``paths.allowed_roots``.
+    home: Hookline's own folder; refused, except for a workspace in it.
     """
 
     def __init__(self, workspace: Path, allowed_roots: Sequence[Path], home: Path) -> None:
@@ -56,10 +56,10 @@ class PathGuard:
         return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
 
     def resolve(self, path: str | Path, *, base: Path | None = None) -> Path:
-        """The real, absolute path that `path` stands for, every link followed.
+        """The real, absolute path of `path`, with all links followed.
 
-        `path` is relative to `base`, else to the workspace; ``~`` is the person's home. What does
-        not exist yet keeps its name below the deepest folder that does. Raises PathRefused.
+        `path` is relative to `base`, or else to the workspace; ``~`` is the person's home. It need
+        not exist. Raises PathRefused.
         """
         reason, real = self._decide(path, base)
         if reason:
@@ -67,14 +67,14 @@ class PathGuard:
         return Path(real)
 
     def check_path(self, path: str | Path, *, base: Path | None = None) -> str | None:
-        """The sentence with which `resolve` would refuse `path`, or None if it would not."""
+        """The sentence with which `resolve` would refuse `path`, or None if it is allowed."""
         return self._decide(path, base)[0]
 
     def caution(self, path: str | Path) -> str | None:
-        """Why a person should approve a write to `path`, or None.
+        """Why a write to `path` needs a person's approval, or None.
 
-        The reason is a sentence: what is there runs by itself, or instructs agents. A path that
-        `check_path` refuses may have no reason of this kind.
+        The reason is a sentence: the file runs by itself, or instructs agents. Paths that
+        `check_path` refuses do not always have such a reason.
         """
         text = os.fspath(path)
         if malformed(text):
@@ -85,8 +85,8 @@ class PathGuard:
                 return f"{shown(text)} is a control file: {known.name!r} {known.what}."
         return None
 
-    def _of_person(self, path: str) -> Known | None:
-        """What hidden entry of the person's home folder a path lies in, unless work began there."""
+    def _of_person(self, path: str) -> KnownPlace | None:
+        """The entry of the person's home folder that contains a path but not the workspace."""
         if not is_in(path, self._person) or Path(path) == Path(self._person):
             return None
         entry = Path(self._person, Path(path).relative_to(self._person).parts[0])
@@ -95,48 +95,48 @@ class PathGuard:
         )
 
     def credential(self, path: str | Path) -> str | None:
-        """The kind of secret that a file of this name holds, or None. The path may be relative."""
+        """What kind of secret a file with this name holds, or None. The path may be relative."""
         known = self._credentials.find(os.fspath(path))
         return None if known is None else known.what
 
     def runs_later(self, path: str | Path) -> bool:
-        """True for a file that somebody runs afterwards, such as a Makefile or ``package.json``."""
+        """True for a file that is run later, such as a Makefile or ``package.json``."""
         return known_places.later(os.fspath(path)) is not None
 
     def change_risk(self, path: str | Path, before: str, after: str) -> FileRisk | None:
-        """What of a change to the text of a file will run later; None if nothing does."""
+        """The part of a change to a file's text that will run later; None if none does."""
         return known_places.change_risk(os.fspath(path), before, after)
 
     @contextmanager
     def folder(self, real: Path) -> Iterator[tuple[str, int | None]]:
-        """The name of a resolved path and a handle on its folder, which is made if it is missing.
+        """The last component of a resolved path, and a handle on its folder, created if missing.
 
-        No link is followed on the way from the root. Raises ``OSError``.
+        No link below the root is followed. Raises ``OSError``.
         """
         start = Path(self._root_of(str(real)) or real.anchor)
         if os.open not in os.supports_dir_fd:
             real.parent.mkdir(parents=True, exist_ok=True)
-        with folder_of(real, start, enter_or_make) as found:
-            yield found
+        with folder_of(real, start, enter_or_make) as name_and_handle:
+            yield name_and_handle
 
     def give(self, path: Path) -> None:
-        """Let a file that came with a message of this chat, below ``media`` in home, be read."""
+        """Allow reading a file, below ``media`` in home, that came with a message of this chat."""
         self._own.give(path)
 
     def is_given(self, path: Path) -> bool:
-        """Whether `give` was called for the resolved path, which may be read and not written."""
+        """True if `give` was called for the resolved path, which may then only be read."""
         return self._own.is_given(str(path))
 
     @contextmanager
     def open_write(self, path: str | Path) -> Iterator[BinaryIO]:
-        """A binary stream whose content replaces the file when the block ends without an error.
+        """A binary stream; its content replaces the file when the block ends without an error.
 
-        Missing folders are made. The file appears whole or not at all; an existing one keeps its
-        mode bits. Raises PathRefused for a refused path, and for what is not a regular file.
+        Missing folders are created. The file is replaced atomically; an existing one keeps its mode
+        bits. Raises PathRefused for a refused path, and if it is not a regular file.
         """
         real = self.resolve(path)
         if self.is_given(real):
-            raise PathRefused(f"The path {shown(str(real))} came with a message: it is read only.")
+            raise PathRefused(f"The path {shown(str(real))} came with a message: it is read-only.")
         with self._folder_of(real, enter_or_make) as (name, folder):
             temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
             with full_path_in_errors(real):
@@ -155,14 +155,14 @@ class PathGuard:
                 raise
 
     def open_read(self, path: str | Path) -> BinaryIO:
-        """A binary stream over a regular file, opened so that no link swapped in is followed.
+        """Open a regular file for reading, without following links that were added meanwhile.
 
-        Raises PathRefused for a refused path, a folder, a device or a FIFO, and the usual OSError
-        for a file that is missing or may not be read.
+        Raises PathRefused for a refused path, a folder, a device or a FIFO, and OSError for a file
+        that is missing or may not be read.
         """
         real = self.resolve(path)
         with self._folder_of(real, enter) as (name, folder), full_path_in_errors(real):
-            # Looked at first, because merely opening some devices has an effect.
+            # Check the status first, because merely opening some devices has an effect.
             status = status_of(name, folder)
             if status is not None:
                 require_regular(status.st_mode, real)
@@ -181,9 +181,9 @@ class PathGuard:
     ) -> Iterator[Path]:
         """The files below `root`, sorted within each folder, as paths below the resolved root.
 
-        Left out: refused files, folders named in `skip`, links that leave the roots, folders that
-        are links (so that nothing comes twice), and what is neither a file nor a folder. Ends
-        after `limit` directory entries. Raises PathRefused if `root` itself is refused.
+        Skipped are refused files, folders named in `skip`, links that leave the roots, links to
+        folders (so that no file appears twice), and entries that are neither files nor folders.
+        Stops after `limit` directory entries. Raises PathRefused if `root` itself is refused.
         """
         start = self.resolve(root)
         if start.is_file():
@@ -213,18 +213,18 @@ class PathGuard:
         return os.path.join(self.workspace, base or "", text)  # noqa: PTH118
 
     def _decide(self, path: str | Path, base: Path | None) -> tuple[str | None, str]:
-        """The reason against `path`, and the real path if there is none."""
+        """The reason to refuse `path`, or None; and the real path."""
         text = os.fspath(path)
         if reason := malformed(text):
             return reason, ""
         asked = self._absolute(text, base)
         real = real_path(asked)
         if real is None:
-            return f"The path {shown(text)} is a link that leads back to itself.", ""
+            return f"The path {shown(text)} is a link that points to itself.", ""
         return self._refused(asked, real), real
 
     def _refused(self, asked: str, real: str) -> str | None:
-        """Why the absolute path `asked`, which is really `real`, may not be used, or None."""
+        """Why the absolute path `asked`, whose real path is `real`, may not be used, or None."""
         parts = components(real)
         reason = self._by_name(real, parts, asked)
         if reason is None and asked != real:
@@ -232,10 +232,10 @@ class PathGuard:
         if reason := reason or self._own.reason(asked, real, parts):
             return reason
         if self._root_of(real) is None and not self._own.is_given(real):
-            where = "" if asked == real else f" (it is really {shown(real)})"
+            where = "" if asked == real else f" (it leads to {shown(real)})"
             return (
-                f"The path {shown(asked)} lies outside the workspace{where}. "
-                "Stay below the workspace, or have its folder added to paths.allowed_roots."
+                f"The path {shown(asked)} is outside the workspace{where}. "
+                "Stay in the workspace, or have its folder added to paths.allowed_roots."
             )
         return self._by_number(asked, real)
 
@@ -244,7 +244,7 @@ class PathGuard:
         if known := self._credentials.find_among(parts) or (devices and devices.find_among(parts)):
             return (
                 f"The path {shown(asked)} is off limits, as secrets and start-up files are: "
-                f"{shown(known.name)} {known.what}. No setting opens it; ask the person to do "
+                f"{shown(known.name)} {known.what}. No setting allows it; ask the person to do "
                 "this by hand."
             )
         # POSIX keeps a leading `//`.
@@ -253,11 +253,11 @@ class PathGuard:
         return None
 
     def _by_number(self, asked: str, real: str) -> str | None:
-        """Why a file with several names is refused: one of them lies in home."""
+        """Why a file with several names is refused (one of them is in home), or None."""
         try:
             status = os.lstat(real)
         except OSError:
-            return None  # Nothing there yet, or nothing to be seen.
+            return None  # it does not exist yet or is not accessible
         return _SAME_FILE.format(shown(asked)) if self._own.same_file(status) else None
 
     def _require_foreign(self, status: os.stat_result, real: str) -> None:
@@ -269,15 +269,15 @@ class PathGuard:
 
     @contextmanager
     def _folder_of(self, real: Path, enter: Enter) -> Iterator[tuple[str, int | None]]:
-        """The last name of `real`, and a handle on its folder for the ``dir_fd`` of `os`."""
+        """The last component of `real`, and a handle on its folder for use as ``dir_fd``."""
         start = Path(self._root_of(str(real)) or real.parent)
         with ExitStack() as stack:
             with full_path_in_errors(real):
-                found = stack.enter_context(folder_of(real, start, enter))
-            yield found
+                name_and_handle = stack.enter_context(folder_of(real, start, enter))
+            yield name_and_handle
 
 
 _SAME_FILE = (
-    "The path {} is a second name of a file that belongs to Hookline itself: "
+    "The path {} is another name of a file that belongs to Hookline itself: "
     "use its commands (`hookline config`, `hookline memory`) instead."
 )

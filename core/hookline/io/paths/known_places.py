@@ -1,6 +1,6 @@
-"""Files that matter by their names: credentials, start-up files, control files of agents.
+"""Recognises files by name: credentials, start-up files, control files of agents.
 
-The lists are the YAML files under ``data``. A path is checked as text; no file is opened.
+The lists are the YAML files in ``data``. A path is checked as text; no file is opened.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ from typing import Any
 from hookline_hookspecs import FileRisk
 
 from .name_forms import components, fold, globs, load_data
+from .place_table import KnownPlace, PlaceTable
 from .running_parts import running_part
-from .table import Known, Table
 
 
-def credentials() -> Table:
-    """What is neither read nor written: keys, logins, histories, what runs at login."""
+def credentials() -> PlaceTable:
+    """Files that are neither read nor written: keys, logins, histories, login scripts."""
     return _table("credentials.yaml", copies=True)
 
 
-def caution(path: str) -> Known | None:
-    """Why a person should approve a write to ``path``: it runs by itself or instructs agents."""
+def caution(path: str) -> KnownPlace | None:
+    """Why a write to ``path`` needs approval, because it runs by itself or instructs agents."""
     return _table("caution.yaml", copies=False).find(path)
 
 
-def of_person(first: str) -> Known | None:
-    """Why a write below ``first``, an entry of a person's home folder, should be approved.
+def of_person(first: str) -> KnownPlace | None:
+    """Why a write below ``first``, an entry of a person's home folder, needs approval.
 
-    Whatever is hidden there is some program's: no list of them is complete.
+    All hidden entries count, because no list of programs' folders is complete.
     """
     name = fold(first)
     folders, projects = _person()
     if (name.startswith(".") or name in folders) and not projects.fullmatch(name):
-        return Known(name, "is where programs of the person keep what they run and read")
+        return KnownPlace(name, "is where the person's programs keep what they run and read")
     return None
 
 
-def later(path: str) -> Known | None:
-    """What makes ``path`` a file that somebody runs afterwards, such as a Makefile."""
+def later(path: str) -> KnownPlace | None:
+    """Why ``path`` is a file that is run later, such as a Makefile, or None."""
     return _table("later.yaml", copies=False).find(path)
 
 
 def change_risk(path: str, before: str, after: str) -> FileRisk | None:
-    """What of a change to a file's text will run later; None if nothing does.
+    """The part of a change to a file's text that will run later; None if none does.
 
-    Of files of which only parts run, such as ``package.json``, only a change of these counts.
+    In files of which only parts run, such as ``package.json``, only changes to those parts count.
     """
     known = later(path)
     parts: dict[str, Any] = _later_parts()
@@ -58,13 +58,13 @@ def change_risk(path: str, before: str, after: str) -> FileRisk | None:
     kind, part = running_part(parts[name], name, before, after)
     if not kind:
         return None
-    what = "runs when somebody installs the package" if kind == "at_once" else known.what
+    what = "runs when someone installs the package" if kind == "at_once" else known.what
     return FileRisk(part if part == name else f"{part} of {name}", what, kind == "at_once")
 
 
 @functools.cache
-def _table(name: str, *, copies: bool) -> Table:
-    return Table(load_data(name), copies=copies)
+def _table(name: str, *, copies: bool) -> PlaceTable:
+    return PlaceTable(load_data(name), copies=copies)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
-"""Further names under which a folder is mounted: bind mounts, of it, of what is above or in it.
+"""Finds other paths of a folder: bind mounts of it, of a folder above it or of one in it.
 
-A bind mount is no link: neither `realpath` nor a file's number of links tells of it. Source:
-proc_pid_mountinfo(5). Elsewhere than on Linux there are none.
+A bind mount is not a link: neither `realpath` nor the link count of a file reveals it. Source:
+proc_pid_mountinfo(5). On systems other than Linux, none are found.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class _Mount:
 
 
 def aliases(folder: str) -> tuple[tuple[str, str], ...]:
-    """Where else `folder` (resolved) or a part of it is found, and which part: ``""`` is all.
+    """Other paths of `folder` (resolved) or of a part of it, each with that part.
 
-    Parts are relative to the folder.
+    Parts are relative to the folder; ``""`` is the whole folder.
     """
     mounts = list(_mounts())
-    # The deepest one holds the folder; of several at one point, the last.
+    # The deepest mount contains the folder; of several at the same point, the last.
     around = [mount for mount in mounts if _below(folder, mount.point) is not None]
     over = max(reversed(around), key=lambda mount: len(mount.point), default=None)
     if over is None:
@@ -66,7 +66,7 @@ def _text(field: bytes) -> str:
 
 
 def _below(path: str, folder: str) -> str | None:
-    """`path` relative to `folder`, empty if they are equal; None if it lies elsewhere."""
+    """`path` relative to `folder`: empty if they are equal, None if it is not in the folder."""
     if path == folder:
         return ""
     prefix = folder.rstrip("/") + "/"

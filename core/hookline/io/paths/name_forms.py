@@ -1,4 +1,4 @@
-"""The different names under which file systems find the same file."""
+"""The different names by which file systems find the same file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's loader if available: it is ten times as fast."""
+"""libyaml's loader if available, because it is ten times faster."""
 _SEPARATORS = re.compile(r"[/\\]+")
 
 
 def load_data(name: str) -> Any:
-    """The data file ``name`` of this package."""
+    """Load a file of this package's folder ``data``."""
     file = Path(__file__).parent / "data" / name
     return yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506
 
@@ -28,9 +28,10 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def fold(text: str) -> str:
-    """The name with all differences removed that any file system ignores.
+    """Remove all differences that any file system ignores from a name.
 
-    Unicode's NFKC_Casefold (UAX #31, section 5). HFS+, APFS and NTFS each apply a part of that.
+    This is Unicode's NFKC_Casefold (UAX #31, section 5), of which HFS+, APFS and NTFS each apply a
+    part.
     """
     if text.isascii():
         return text.lower()
@@ -39,27 +40,27 @@ def fold(text: str) -> str:
 
 
 def components(path: str) -> list[str]:
-    """The folded components of a path; both kinds of slash separate, as on Windows."""
+    """The folded components of a path, split at both kinds of slash, as on Windows."""
     return _SEPARATORS.split(fold(path))
 
 
 def forms(part: str) -> set[str]:
     """All names of the file with this folded name.
 
-    Win32 drops trailing dots and spaces, and the text after a colon names a stream of the file.
+    Win32 ignores trailing dots and spaces; the text after a colon names a stream of the file.
     """
     return {form.rstrip(". ") for form in (part, part.partition(":")[0])} | {part}
 
 
 def without_copy_ending(part: str) -> str:
-    """A component without the endings of backups: ``.env`` of ``.env.bak~``."""
+    """A component without endings of backup copies: ``.env`` for ``.env.bak~``."""
     return _patterns()["copy_endings"].sub("", part)
 
 
 def short_name(name: str) -> str:
-    """The start of the 8.3 alias of ``name`` on FAT and NTFS: ``git-cr`` of ``.git-credentials``.
+    """The start of the 8.3 alias of ``name`` on FAT and NTFS: ``git-cr`` for ``.git-credentials``.
 
-    Empty for a name without an alias: only a leading dot or more than 8 letters need one.
+    Empty for a name without an alias: only names with a leading dot or over 8 letters have one.
     """
     stem = re.split(r"[.*?]", name.removeprefix("."))[0][:6]
     return stem if name.startswith(".") or (len(name) > 8 and name.isidentifier()) else ""
@@ -72,7 +73,7 @@ def globs(patterns: Sequence[str]) -> str:
 
 
 def matches(glob: str, name: str) -> bool:
-    """Whether a glob matches a component. Only globs with several wildcards are compiled."""
+    """True if a glob matches a component. Only globs with several wildcards are compiled."""
     before, star, after = glob.partition("*")
     if "?" in glob or "*" in after:
         return _compiled(glob).fullmatch(name) is not None

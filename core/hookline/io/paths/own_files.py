@@ -1,8 +1,8 @@
-"""What belongs to Hookline: all of its home but the workspace at hand, and copies of it.
+"""Recognises Hookline's own files: its home except the workspace, and copies of the home.
 
-Home is recognised wherever it lies and however it is reached: by its name in any spelling, by a
-bind mount, by a second name of the same file, by the places that its config gives to copies. The
-homes of other profiles, and what a restore leaves beside home, belong to it, too.
+The home is recognised however it is reached: by its name in any spelling, by a bind mount, by a
+hard link to one of its files, or by the places that its config names for copies. The homes of
+other profiles, and those that a restore leaves next to the home, are included.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .rules import rules
 from .shape import is_in, shown
 
 FRESH_SECONDS = 1.0
-"""How long a look at the mounts, or at the numbers of home's files, is relied upon."""
+"""Seconds for which the list of mounts, and that of the inodes in home, is cached."""
 
 
 class OwnFiles:
-    """Decides what is Hookline's own for one workspace.
+    """Decides which files are Hookline's own, for one workspace.
 
     home: Hookline's folder. roots: the folders that the workspace may use, resolved.
     """
@@ -44,18 +44,18 @@ class OwnFiles:
         self._inodes_until = 0.0
 
     def give(self, path: Path) -> None:
-        """Let a file below ``media`` be read: it came with a message of this chat."""
+        """Allow reading a file below ``media`` that came with a message of this chat."""
         real = os.path.realpath(path)
         media = os.path.realpath(os.path.join(self._home, "media"))  # noqa: PTH118 - may be shared
         if is_in(real, media) and os.path.isfile(real):  # noqa: PTH113
             self._given.add(real)
 
     def is_given(self, real: str) -> bool:
-        """Whether the file is readable and no more: `give` was called for it."""
+        """True if `give` was called for the file, which may then only be read."""
         return real in self._given
 
     def reason(self, asked: str, real: str, parts: Sequence[str]) -> str | None:
-        """Why the absolute path `asked` is off limits, or None; `parts` are `real`'s, folded."""
+        """Why `asked` is off limits, or None; `parts` are the folded components of `real`."""
         if self._is_own(real, parts):
             return (
                 f"The path {shown(asked)} belongs to Hookline itself: "
@@ -64,7 +64,7 @@ class OwnFiles:
         return None
 
     def same_file(self, status: os.stat_result) -> bool:
-        """Whether a file of several names has one of them in home."""
+        """True if a file with several names has one of them in home."""
         if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
             return False
         return (status.st_dev, status.st_ino) in self._home_inodes()
@@ -73,7 +73,7 @@ class OwnFiles:
         folded = "/".join(parts).rstrip("/") + "/"
         for spelling, name, part in self._home_names():
             if folded.startswith(spelling):
-                # In another spelling than home's own it is nobody's work folder.
+                # A work folder only counts in the exact spelling of home.
                 rest = real[len(name) :].lstrip(os.sep)
                 return not (is_in(real, name) and self._is_open(os.path.join(part, rest)))  # noqa: PTH118
         if any(folded.startswith(copy) for copy in self._copies):
@@ -81,14 +81,14 @@ class OwnFiles:
         return rules().own.find_among(parts) is not None
 
     def _is_open(self, inner: str) -> bool:
-        """Whether a path relative to home is the chat's own, or was given to it."""
+        """True if a path relative to home is in the chat's work folder, or was given to it."""
         for work in self._work:
             if is_in(inner, work):
                 return rules().own.find(inner[len(work) :]) is None
         return os.path.join(self._home, inner) in self._given  # noqa: PTH118
 
     def _work_of(self, root: str) -> str:
-        """The folder of home, relative to it, that the root makes usable; empty for none."""
+        """The work folder, relative to home, that a root allows; empty for none."""
         if not is_in(root, self._home) or root == self._home:
             return ""
         parts = Path(root).relative_to(self._home).parts
@@ -99,7 +99,7 @@ class OwnFiles:
         return ""
 
     def _home_names(self) -> tuple[tuple[str, str, str], ...]:
-        """Names of home and its parts: folded with a slash at the end, as it is, and the part."""
+        """All paths of home or a part of it: folded with a final slash, as it is, and the part."""
         if (now := time.monotonic()) >= self._names_until:
             names = ((self._home, ""), *aliases(self._home))
             self._names = tuple((slashed(name), name, part) for name, part in names)
@@ -115,7 +115,7 @@ class OwnFiles:
 
 
 def slashed(path: str) -> str:
-    """`path` folded, with forward slashes and one at its end."""
+    """`path` folded, with forward slashes and a final one."""
     return "/".join(components(path)).rstrip("/") + "/"
 
 
@@ -124,7 +124,7 @@ def _holds(place: str, roots: Sequence[str]) -> bool:
 
 
 def _inodes(home: str, skip: set[str]) -> Iterator[tuple[int, int]]:
-    """Device and number of all files below `home`, without a look at each of them."""
+    """Device and inode of all files below `home`, without calling `stat` for each."""
     pending = [home]
     while pending:
         folder = pending.pop()
@@ -137,11 +137,11 @@ def _inodes(home: str, skip: set[str]) -> Iterator[tuple[int, int]]:
                     elif entry.path not in skip:
                         pending.append(entry.path)
         except OSError:
-            continue  # gone since
+            continue  # removed meanwhile
 
 
 def _beside(home: Path) -> Iterator[str]:
-    """How the paths begin, folded, that belong to other profiles, or to a restore of home."""
+    """Folded prefixes of the paths of other profiles, and of homes that a restore left."""
     if home.parent.name == "profiles":
         yield slashed(str(home.parent.parent))
     for name in (f"{home.name}.before-", f".{home.name}.restoring-"):
@@ -149,7 +149,7 @@ def _beside(home: Path) -> Iterator[str]:
 
 
 def _named_copies(home: Path) -> tuple[str, ...]:
-    """The places outside of home that its config names for backups and exports."""
+    """The places outside home that its config names for backups and exports."""
     file = home / "config.yaml"
     try:
         status = file.stat()
@@ -158,7 +158,7 @@ def _named_copies(home: Path) -> tuple[str, ...]:
     return _copies_in(file, status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-@lru_cache(maxsize=8)  # every session asks
+@lru_cache(maxsize=8)  # it is called for every session
 def _copies_in(file: Path, *_version: int) -> tuple[str, ...]:
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -170,15 +170,15 @@ def _copies_in(file: Path, *_version: int) -> tuple[str, ...]:
 
 
 def _values(data: Any) -> Iterator[str]:
-    """The strings under settings whose names speak of copies."""
+    """The strings in settings whose names are about copies."""
     if not isinstance(data, dict):
         return
     for key, value in data.items():
         if not rules().copies.search(str(key).lower()):
             yield from _values(value)
         elif isinstance(value, dict):
-            yield from (one for one in value.values() if isinstance(one, str))
+            yield from (text for text in value.values() if isinstance(text, str))
             yield from _values(value)
         else:
             values = value if isinstance(value, list) else [value]
-            yield from (one for one in values if isinstance(one, str))
+            yield from (text for text in values if isinstance(text, str))

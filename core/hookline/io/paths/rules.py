@@ -1,4 +1,4 @@
-"""``rules.yaml``, read once."""
+"""Reads ``rules.yaml``."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 
 import yaml
 
-from .table import Table
+from .place_table import PlaceTable
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The data of this package; see the comments in ``rules.yaml``."""
+    """The content of ``rules.yaml``; see its comments."""
 
     work: tuple[tuple[str, ...], ...]
-    own: Table
+    own: PlaceTable
     copies: re.Pattern[str]
     trees: re.Pattern[str]
-    devices: Table | None
+    devices: PlaceTable | None
 
 
 @functools.cache
 def rules() -> Rules:
-    """The rules."""
+    """The rules, read on the first call."""
     text = Path(__file__).with_name("rules.yaml").read_text(encoding="utf-8")
     data: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return Rules(
         work=tuple(tuple(folder.split("/")) for folder in data["work"]),
-        own=Table(data["own"], copies=True),
+        own=PlaceTable(data["own"], copies=True),
         copies=re.compile(data["copies"]),
         trees=re.compile(data["trees"]),
-        devices=Table(data["windows_devices"], copies=False) if os.name == "nt" else None,
+        devices=PlaceTable(data["windows_devices"], copies=False) if os.name == "nt" else None,
     )

@@ -1,4 +1,4 @@
-"""Files of which only some parts run: which of these parts a change touches."""
+"""Finds which parts that run, of a file such as ``package.json``, a change touches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ AtOnce = Literal["at_once", "later", ""]
 def running_part(
     parts: Mapping[str, Sequence[str]], name: str, before: str, after: str
 ) -> tuple[AtOnce, str]:
-    """Which kind of part differs, and its dotted name; empty strings if none does.
+    """The kind of the first part that differs, and its dotted name; empty strings if none does.
 
-    ``at_once`` runs as soon as somebody installs the package. What cannot be parsed before the
-    change counts as empty, after it as a change of what runs later: nothing can be installed
-    from it as it is.
+    ``at_once`` runs as soon as someone installs the package. Text that cannot be parsed counts as
+    empty before the change. After the change it counts as a change to the whole file that runs
+    later, because nothing can be installed from it as it is.
     """
     new = _parsed(name, after)
     if new is None:

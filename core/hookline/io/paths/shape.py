@@ -1,4 +1,4 @@
-"""What a path looks like as text, and where its links lead."""
+"""Checks the form of a path, and follows its links."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 import stat
 
 MAX_PATH = 4096
-"""Characters in a path; Linux's PATH_MAX."""
+"""Maximum length of a path in characters; Linux's PATH_MAX."""
 MAX_NAME = 255
-"""Bytes in one component; NAME_MAX of the common file systems."""
+"""Maximum length of a component in bytes; NAME_MAX of common file systems."""
 
-_MAX_ROUNDS = 40  # Linux follows as many links in one path.
+_MAX_ROUNDS = 40  # the number of links that Linux follows in a path
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -22,13 +22,13 @@ def shown(path: str) -> str:
 
 
 def malformed(path: str) -> str | None:
-    """Why `path` cannot be the name of a file at all, or None."""
+    """Why `path` cannot be a file's path at all, or None."""
     if not path:
         return "The path is empty: name a file or a folder."
     if len(path) > MAX_PATH:
-        return f"The path has {len(path)} characters; at most {MAX_PATH} are taken."
+        return f"The path has {len(path)} characters; the maximum is {MAX_PATH}."
     if _CONTROL.search(path):
-        return f"The path {shown(path)} holds control characters: name it without them."
+        return f"The path {shown(path)} contains control characters: remove them."
     try:
         if max(map(len, os.fsencode(path).split(b"/"))) > MAX_NAME:
             return f"A name in the path {shown(path)} is longer than {MAX_NAME} bytes."
@@ -38,19 +38,19 @@ def malformed(path: str) -> str | None:
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Whether `path` is `folder` or lies below it; both resolved."""
+    """True if `path` is `folder` or below it; both are resolved."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def real_path(path: str) -> str | None:
-    """`path` with every link followed, whether it exists or not; None where links form a circle."""
+    """`path` with all links followed; it need not exist. None if links form a loop."""
     try:
         return os.path.realpath(path, strict=True)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return None
-    # Something is missing or hidden. Beyond that, and beyond a circle, realpath goes on by text
-    # alone and may leave links behind: again, until nothing changes.
+    # Something is missing or inaccessible. After that point, and after a loop, realpath only joins
+    # text and may leave links in the result, so repeat it until nothing changes.
     for _ in range(_MAX_ROUNDS):
         before, path = path, os.path.realpath(path)
         if path == before:

@@ -127,7 +127,7 @@ def test_set_refuses_a_value_that_would_not_load(
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("plugins:\n  a: &x {n: {v: 1}}\n  b: *x\n", "no *alias"),
+        ("plugins:\n  a: &x {n: {v: 1}}\n  b: *x\n", "*alias and !tag"),
         ("trace: true\ntrace: false\n", "written twice"),
         ("trace: [\n", "not YAML"),
     ],

@@ -229,7 +229,7 @@ def test_what_is_learnt_without_a_tool_is_refused(make: Make) -> None:
 def keep(h: Any) -> str:
     """A call is kept because nobody is there; the proposal's id."""
     result = h.send(f"read {PAGE}", approve="no").tool_calls[-1]
-    assert "it is kept as a proposal for the operator; nobody is there" in result.text
+    assert "it is kept as a proposal for the operator; no one can approve it" in result.text
     (row,) = json.loads(h.cli("proposals --json").stdout)
     assert row.keys() == {"id", "kind", "what", "origin", "session", "created", "expires"}
     assert (row["kind"], row["origin"], row["session"]) == ("learn", PAGE, "test")

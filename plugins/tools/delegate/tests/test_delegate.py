@@ -227,7 +227,7 @@ def test_guard_sees_calls_of_a_sub_agent(harness: Make) -> None:
 
 @pytest.mark.parametrize(
     ("approve", "text"),
-    [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; nobody is there")],
+    [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; no one can approve it")],
 )
 def test_calls_of_a_sub_agent_need_approval(harness: Make, approve: str, text: str) -> None:
     h = harness(Guard, Delegate, SampleTools, model=touching("odd"), answers=["Once"])

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from hookline.io.http.turns import EACH, TOTAL, Turns
+from hookline.io.http.request_slots import MAX_PER_CHAT, MAX_TOTAL, RequestSlots
 from hookline_hookspecs import Plugin, ToolCall, tool
 from hookline_hookspecs.plugin import NoConfig
 
@@ -106,7 +106,7 @@ def test_hanging_calls_in_one_chat_do_not_delay_others(
         await h.aopen()
         channel = h.channel
         first = asyncio.ensure_future(channel.say("many", chat="a"))
-        await all_of(hanging, EACH)
+        await all_of(hanging, MAX_PER_CHAT)
         await channel.say("few", chat="b")
         assert [reply.text for reply in await channel.replies(1)] == ["3 done"]
         assert not hanging.acquire(blocking=False)  # no more than a chat's share has begun
@@ -126,10 +126,10 @@ def test_hanging_calls_in_one_chat_do_not_delay_others(
 
 
 async def test_turns_rotate_among_chats_within_the_total_limit() -> None:
-    turns, order, held = Turns(each=2, total=3), [], []
+    slots, order, held = RequestSlots(per_chat=2, total=3), [], []
 
     async def ask(chat: str, number: int) -> None:
-        async with turns.turn(chat):
+        async with slots.slot(chat):
             order.append(f"{chat}{number}")
             held.append(event := asyncio.Event())
             await event.wait()
@@ -151,4 +151,4 @@ async def test_turns_rotate_among_chats_within_the_total_limit() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order.index("c1") < order.index("b3")
     assert sorted(order) == ["a1", "a2", "b1", "b2", "b3", "c1", "c2", "c3"]
-    assert EACH * 2 <= TOTAL
+    assert MAX_PER_CHAT * 2 <= MAX_TOTAL

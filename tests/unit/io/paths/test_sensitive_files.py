@@ -94,7 +94,7 @@ def test_link_to_a_control_file_is_asked_about(guard):
 
 def test_caution_names_the_place_and_what_runs(guard):
     assert guard.caution("a/.husky/pre-push") == (
-        "'a/.husky/pre-push' is a control file: '.husky' runs when somebody commits, pulls or "
+        "'a/.husky/pre-push' is a control file: '.husky' runs when someone commits, pulls or "
         "pushes."
     )
     assert guard.caution("") is None

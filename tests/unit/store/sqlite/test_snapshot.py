@@ -75,7 +75,7 @@ async def test_snapshot_is_consistent_beside_busy_writers(tmp_path: Path) -> Non
 async def test_snapshot_error_names_the_unwritable_path(tmp_path: Path, where: str) -> None:
     (tmp_path / "there.db").write_text("mine")
     async with open_store(tmp_path / "home") as store:
-        with pytest.raises(StoreError, match="cannot be made") as caught:
+        with pytest.raises(StoreError, match="cannot be created") as caught:
             await store.snapshot(tmp_path / where)
     assert str(tmp_path / where) in str(caught.value)
     assert (tmp_path / "there.db").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""Looks paths up by the names of their components. A component is analysed once and remembered."""
+"""Looks up paths by the names of their components. The analysis of a component is cached."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from .name_forms import components, forms, globs, matches, short_name, without_copy_ending
 
-REMEMBERED = 16_384
-"""Components whose analysis a table keeps."""
+MAX_CACHED_COMPONENTS = 16_384
+"""Maximum number of components whose analysis a table caches."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A place that is known by its name.
+class KnownPlace:
+    """A place that was recognised by its name.
 
-    name: the component, or run of components, that was recognised; folded.
-    what: what it is, completing a sentence that begins with the name: ``runs when …``.
+    name: the recognised component or components, folded.
+    what: completes a sentence that begins with the name: ``runs when …``.
     """
 
     name: str
@@ -28,16 +28,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Globs of the components that have to follow the first one, and what it is then."""
+    """Globs for the components that must follow the first one, and what the place then is."""
 
     rest: tuple[str, ...]
     what: str
 
 
-class Table:
+class PlaceTable:
     """The groups of one data file.
 
-    copies: whether a copy, such as ``.env.bak``, is like the original.
+    copies: True if copies, such as ``.env.bak``, count like the original.
     """
 
     def __init__(self, data: dict[str, Any], *, copies: bool) -> None:
@@ -51,19 +51,19 @@ class Table:
                 self._add(path, group["what"])
                 if "/" not in path and (stem := short_name(path)):
                     self._short.setdefault(stem, group["what"])
-        self._of = functools.lru_cache(REMEMBERED)(self._analyse)
+        self._of = functools.lru_cache(MAX_CACHED_COMPONENTS)(self._analyse)
 
-    def find(self, path: str) -> Known | None:
-        """What the first known component of ``path``, or run of them, is; None if none is known."""
+    def find(self, path: str) -> KnownPlace | None:
+        """The first known component or components of ``path``; None if there are none."""
         return self.find_among(components(path))
 
-    def find_among(self, parts: Sequence[str]) -> Known | None:
-        """The same for a path that has been split and folded (`components`)."""
+    def find_among(self, parts: Sequence[str]) -> KnownPlace | None:
+        """Like `find`, for a path that is already split and folded (`components`)."""
         for index, part in enumerate(parts):
             for run in self._of(part):
                 following = parts[index + 1 : index + 1 + len(run.rest)]
                 if _follows(run, following):
-                    return Known("/".join((part, *following)), run.what)
+                    return KnownPlace("/".join((part, *following)), run.what)
         return None
 
     def _add(self, path: str, what: str) -> None:
@@ -75,7 +75,7 @@ class Table:
             self._literal.setdefault(first, []).append(run)
 
     def _analyse(self, part: str) -> tuple[_Run, ...]:
-        """What may begin with this component; mostly nothing."""
+        """The runs that may start with this component; usually none."""
         if part in ("", ".", "..") or part in self._exceptions:
             return ()
         found: list[_Run] = []
@@ -88,7 +88,7 @@ class Table:
 
     @functools.cached_property
     def _short_form(self) -> re.Pattern[str]:
-        """An 8.3 alias of one of the names; its first group is how the alias begins."""
+        """Matches an 8.3 alias of one of the names; its first group is the start of the alias."""
         stems = globs(sorted(self._short, key=len, reverse=True))
         return re.compile(f"({stems})" + r"~[0-9]+(?:\.[^.]{0,3})?")
 
