@@ -39,7 +39,7 @@ def _counts(record: RunRecord) -> dict[str, str]:
     calls = f"for {len(record.results)} tool calls"
     responses = f"for {record.responses} model calls"
     turn = "once for the turn"
-    judged = f"asked about {len(record.results)} tool calls"
+    judged = f"judged {len(record.results)} tool calls"
     return {
         **dict.fromkeys(("start_of_session", "system_prompt"), "once for the session"),
         **dict.fromkeys(("on_message", "start_of_turn", "pre_prompt", "pre_reply"), turn),

@@ -46,13 +46,13 @@ def _show_changes(stage: Stage, screen: Screen) -> None:
 
 
 def _show_hooks(stage: Stage, screen: Screen, record: RunRecord) -> None:
-    screen.say("Hooks by plugin (who: `hookline hooks`; how often: this run's lines):", "bold")
+    screen.say("Hooks by plugin, counted from this run:", "bold")
     found = hook_uses(stage, record)
     shown = [one for one in found if one.hook == GUARD_HOOK][:MAX_HOOKS]
     for plugin, hook, times in shown:
         screen.say(f"  {plugin:<12} {hook:<16} {times}")
     if more := len(found) - len(shown):
-        screen.say(f"  and {more} more, at other moments of the turn; all: hookline hooks")
+        screen.say(f"  and {more} more at other points of the turn (all: hookline hooks)")
     screen.say(f"  {len(record.results)} tool calls, 1 of them refused")
     screen.say()
 
@@ -73,8 +73,8 @@ def _show_cost(screen: Screen, record: RunRecord) -> None:
 def _show_next(screen: Screen) -> None:
     # `uv run` finds the command in an environment that the person's own shell does not search.
     run = "uv run hookline" if "UV_RUN_RECURSION_DEPTH" in os.environ else "hookline"
-    screen.say("Go on:", "bold")
+    screen.say("Next:", "bold")
     screen.say(f"  set up a real model    {run} init")
     screen.say("  or with a variable     export ANTHROPIC_API_KEY=...  (or OPENAI_API_KEY)")
     screen.say(f'  then                   {run} run "What is in this folder?"')
-    screen.say(f"  what is installed      {run} plugins list")
+    screen.say(f"  list the plugins       {run} plugins list")
