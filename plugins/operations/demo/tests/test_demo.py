@@ -154,9 +154,7 @@ def test_shown_diff_matches_the_files(shared_run: DemoRun) -> None:
 
 
 def test_guard_is_named_with_its_hook(shared_run: DemoRun) -> None:
-    assert re.search(
-        r"^ +shell +pre_tool +judged 7 tool calls$", shared_run.text, re.MULTILINE
-    )
+    assert re.search(r"^ +shell +pre_tool +judged 7 tool calls$", shared_run.text, re.MULTILINE)
     assert "7 tool calls, 1 of them refused" in shared_run.text
     listed = shared_run.text.partition("Hooks by plugin")[2].partition("\n\n")[0].splitlines()
     assert len(listed) <= 12
