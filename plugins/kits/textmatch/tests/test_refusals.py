@@ -12,8 +12,8 @@ from hookline_textmatch import Ambiguous, EditError, NoMatch, NothingToDo, Unsaf
         ("", "x", "old_string is empty"),
         ("a", "a", "are the same"),
         ("a\r\n", "a\n", "are the same"),
-        (" \n\t", "x", "white space alone"),
-        ("\u00a0", "x", "white space alone"),
+        (" \n\t", "x", "only white space"),
+        ("\u00a0", "x", "only white space"),
     ],
 )
 def test_empty_or_equal_strings_are_refused(old, new, says):
@@ -22,7 +22,7 @@ def test_empty_or_equal_strings_are_refused(old, new, says):
 
 
 def test_edit_without_change_is_refused():
-    with pytest.raises(NothingToDo, match=r"f.py already reads as new_string wants"):
+    with pytest.raises(NothingToDo, match=r"f.py already has new_string"):
         replace("a\nb\n", "a \nb\n", "a\nb\n", name="f.py")
 
 
@@ -67,7 +67,7 @@ def test_replace_all_refuses_merely_similar_places(strategy):
     with pytest.raises(EditError, match=strategy):
         replace(text, old, "new", replace_all=True)
     single = text[: text.rindex(text[0])]
-    with pytest.raises(Unsafe, match=rf"replace_all needs old_string as it stands.*{strategy}"):
+    with pytest.raises(Unsafe, match=rf"replace_all needs old_string as it is in.*{strategy}"):
         replace(single, old, "new", replace_all=True)
 
 
@@ -114,7 +114,7 @@ def test_no_match_uses_the_next_longest_line_to_find_close_lines():
 
 
 def test_no_match_without_similar_line_says_so():
-    with pytest.raises(NoMatch, match=r"no line is like it"):
+    with pytest.raises(NoMatch, match=r"no line is similar"):
         replace("completely\ndifferent\n", "0123456789", "x")
 
 

@@ -140,7 +140,7 @@ def test_no_match_shows_the_closest_lines(bench):
 
 def test_no_match_without_similar_lines_says_so(bench):
     bench.put("a.txt", "completely\ndifferent\n")
-    with pytest.raises(ToolError, match=r"no line is like it; read the file again"):
+    with pytest.raises(ToolError, match=r"no line is similar; read the file again"):
         edit(bench, "0123456789", "x")
 
 

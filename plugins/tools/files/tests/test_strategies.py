@@ -92,7 +92,7 @@ def test_strategy_changes_only_the_changed_words(bench, strategy, ending, stored
     ("old", "new", "everywhere", "says"),
     [
         ("lock( 1 )", "x", False, r"old_string was not found in a.py: the closest lines are"),
-        ("   ", "x", False, r"white space alone"),
+        ("   ", "x", False, r"only white space"),
         ("self", "x", False, r"occurs 2 times in a.py \(lines 3, 8\)"),
         ("sum(itemz)", "x", True, r"closest lines are\n4\t        price  =  sum\(items\)"),
         (

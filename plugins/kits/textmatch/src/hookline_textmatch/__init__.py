@@ -1,7 +1,7 @@
-"""Replacing one passage of a text, found exactly or by seven looser rules.
+"""Replaces one passage of a text, found exactly or by seven looser rules.
 
-Reached by :func:`replace`; ``edit_file`` and the patches of skills use it. It reads no file, knows
-no plugin, and needs the standard library alone.
+The entry point is :func:`replace`; ``edit_file`` and the patches of skills use it. It reads no
+file and knows no plugin.
 """
 
 from .errors import Ambiguous, EditError, NoMatch, NothingToDo, Unsafe

@@ -1,18 +1,18 @@
-"""Which parts of two sequences are the same: the longest common subsequence."""
+"""Finds the equal parts of two sequences, by their longest common subsequence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 CELLS = 10**8
-"""Pairs of elements beyond which only the common beginning and end count as the same."""
+"""With more pairs of elements, only the common beginning and end count as equal."""
 
 Stretch = tuple[bool, int, int, int, int]
 """``(same, start, end, other_start, other_end)``."""
 
 
 def stretches(one: Sequence[str], other: Sequence[str]) -> Iterator[Stretch]:
-    """Both sequences in order, cut where "the same" and "not the same" take turns."""
+    """Yield both sequences in order, as alternating equal and unequal stretches."""
     head = _common(one, other)
     tail = _common(one[head:][::-1], other[head:][::-1])
     ends = len(one) - tail, len(other) - tail

@@ -1,41 +1,41 @@
-"""Blocks whose first and last lines fit and whose middle is alike."""
+"""Finds blocks whose first and last lines match and whose middle is similar."""
 
 from __future__ import annotations
 
 from .folding import BLANKS, Haystack, Span
 
 ALONE = 0.50
-"""Least similarity of the middle where one place has both anchors."""
+"""Minimum similarity of the middle if only one place has both anchors."""
 AMONG_OTHERS = 0.70
-"""The same where several places have them. Both thresholds are those of Hermes Agent."""
+"""The same if several places have them. Both thresholds are those of Hermes Agent."""
 LEAST_LINES = 3
-"""With fewer there is no middle."""
+"""Shorter texts have no middle."""
 CELLS = 10**10
-"""Pairs of characters that are compared in all, so that a file full of anchors stays quick; beyond
-that nothing counts as alike."""
+"""Maximum pairs of characters that are compared, so that a file full of anchors stays quick. With
+more, nothing counts as similar."""
 
 
 def block_spans(hay: Haystack, old: str) -> list[Span]:
-    """The blocks of as many lines as ``old`` that begin and end like it and are alike between.
+    """Return blocks of the length of ``old`` with its first and last line and a similar middle.
 
-    Similarity is ``2 * L / T``: ``L`` the length of the longest common subsequence of characters
-    of the two middles, their lines trimmed, and ``T`` the length of both. An anchor of white
-    space alone fits nowhere.
+    Similarity is ``2 * L / T``: ``L`` is the length of the longest common subsequence of characters
+    of the two middles, with trimmed lines, and ``T`` the length of both. An anchor of only white
+    space never matches.
     """
-    wanted = [line.strip(BLANKS) for line in old.removesuffix("\n").split("\n")]
-    if len(wanted) < LEAST_LINES or not wanted[0].strip() or not wanted[-1].strip():
+    old_lines = [line.strip(BLANKS) for line in old.removesuffix("\n").split("\n")]
+    if len(old_lines) < LEAST_LINES or not old_lines[0].strip() or not old_lines[-1].strip():
         return []
-    starts = _anchored(hay.lines, wanted[0], wanted[-1], len(wanted))
+    starts = _anchored(hay.lines, old_lines[0], old_lines[-1], len(old_lines))
     if not starts:
         return []
-    middle = "\n".join(wanted[1:-1])
+    middle = "\n".join(old_lines[1:-1])
     least = ALONE if len(starts) == 1 else AMONG_OTHERS
-    alike = _alike(hay.lines, starts, middle, len(wanted), least)
-    return _spans(hay.text, alike, len(wanted), ended=old.endswith("\n"))
+    alike = _alike(hay.lines, starts, middle, len(old_lines), least)
+    return _spans(hay.text, alike, len(old_lines), ended=old.endswith("\n"))
 
 
 def _anchored(lines: list[str], first: str, last: str, length: int) -> list[int]:
-    """Indexes of the lines that begin a block with both anchors."""
+    """Return the indexes of lines that begin a block with both anchors."""
     beyond = length - 1
     ends = enumerate(lines[beyond:])
     return [at for at, line in ends if line == last and lines[at] == first]

@@ -1,4 +1,4 @@
-"""Why an edit is not made. The text of each error is a sentence for the model."""
+"""Errors of edits. The text of each is a sentence for the model."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 
 class EditError(ValueError):
-    """An edit was not made; the text stays as it was."""
+    """An edit was not made; the text is unchanged."""
 
 
 class NothingToDo(EditError):
-    """The request says nothing: ``old`` is empty or white space, or ``new`` is the same."""
+    """There is nothing to change: ``old`` is empty or white space, or ``new`` is the same."""
 
 
 class NoMatch(EditError):
-    """``old`` is nowhere in the text; the sentence shows the closest lines."""
+    """``old`` is not in the text; the sentence shows the closest lines."""
 
 
 class Ambiguous(EditError):
-    """``old`` fits more than one place.
+    """``old`` matches more than one place.
 
-    ``count`` says how many, ``lines`` are the numbers, from 1, of the lines where they start.
+    ``count`` is their number, ``lines`` are the numbers, from 1, of the lines where they start.
     """
 
     def __init__(self, sentence: str, count: int, lines: Sequence[int]) -> None:
@@ -30,12 +30,12 @@ class Ambiguous(EditError):
 
 
 class Unsafe(EditError):
-    """A place was found, but the edit would harm it: stray escapes, or a mass edit of places that
-    are only alike."""
+    """A place was found, but the edit would damage it: stray escapes, or a mass edit of places that
+    are only similar."""
 
 
 class LineLost(Exception):
-    """A line of the text that ``old`` does not have would be removed; :class:`Unsafe` tells it."""
+    """A line that ``old`` does not have would be removed; reported as :class:`Unsafe`."""
 
     def __init__(self, line: str) -> None:
         super().__init__(line)

@@ -1,7 +1,7 @@
-"""Texts without the differences that a strategy overlooks, and the way back to the text itself.
+"""Searches texts without the differences that a strategy ignores, and maps matches back.
 
-A :class:`Fold` says what is overlooked. A :class:`Folded` text is searched with ``str.find``, and
-each place that is found is mapped back, so that no offset is ever one of a changed text.
+A :class:`Fold` names the differences. A :class:`Folded` text is searched with ``str.find``, and
+each match is mapped back, so that offsets always refer to the text itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLANKS = " \t\f\v"
 """White space within a line."""
 
 WORDS = 50
-"""Words, the longest ones, that are looked for before a text is folded."""
+"""Number of words, the longest ones, that are searched for before a text is folded."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u00ad]")
 
@@ -27,10 +27,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Step:
-    """A pattern, and what is put in place of each piece that it matches.
+    """A pattern, and the replacement of each piece that it matches.
 
-    ``sign`` is quick to look for: a text without it has no such piece. ``whole`` does the same to
-    a whole text at once where there is a quicker way.
+    ``sign`` is a quick check: a text without it has no such piece. ``whole`` is a quicker way to
+    replace all pieces at once, if there is one.
     """
 
     pattern: re.Pattern[str]
@@ -39,7 +39,7 @@ class Step:
     whole: Callable[[str], str] | None = None
 
     def __call__(self, text: str) -> str:
-        """``text`` after the step."""
+        """Return ``text`` after the step."""
         if self.sign is not None and not self.sign.search(text):
             return text
         if self.whole is not None:
@@ -49,10 +49,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Fold:
-    """What is overlooked: steps, one after the other.
+    """The ignored differences: steps, one after the other.
 
-    ``drops_indent`` says that the white space a line starts with is dropped; ``whole_lines`` that
-    a passage has to begin and end with a line.
+    ``drops_indent``: the white space at the start of a line is dropped. ``whole_lines``: a passage
+    must begin and end with a line.
     """
 
     steps: tuple[Step, ...] = ()
@@ -60,21 +60,21 @@ class Fold:
     whole_lines: bool = False
 
     def __call__(self, text: str) -> str:
-        """``text`` without what is overlooked."""
+        """Return ``text`` without the ignored differences."""
         for step in self.steps:
             text = step(text)
         return text
 
     def after(self, steps: tuple[Step, ...]) -> Fold:
-        """The same with other steps first."""
+        """Return the same fold with ``steps`` first."""
         return Fold((*steps, *self.steps), self.drops_indent, self.whole_lines)
 
 
 class Folded:
-    """A text after one more step; :meth:`start` and :meth:`end` lead back to the text itself.
+    """A text after one more step; :meth:`start` and :meth:`end` map offsets to the text itself.
 
-    No step adds, drops or crosses a line break, so that the way back is looked for in one line
-    alone; a search that finds nothing never needs it.
+    No step adds, drops or crosses a line break, so that offsets are mapped within one line, and
+    only after a match.
     """
 
     def __init__(self, before: str | Folded, step: Step | None = None) -> None:
@@ -86,7 +86,7 @@ class Folded:
 
     @classmethod
     def of(cls, text: str, steps: tuple[Step, ...]) -> Folded:
-        """``text`` after ``steps``."""
+        """Return ``text`` after ``steps``."""
         folded = cls(text)
         for step in steps:
             folded = cls(folded, step)
@@ -98,9 +98,11 @@ class Folded:
         return self._before.length if self._before else len(self._source)
 
     def start(self, offset: int) -> int | None:
-        """Where the passage that begins at ``offset`` here begins in the text; None where it
-        begins within something that stands for more than one character. What was dropped before
-        it does not belong to it."""
+        """Return where the passage that begins at ``offset`` here begins in the text.
+
+        None if it begins within the replacement of several characters. Characters dropped before
+        it are not part of it.
+        """
         if self._before is None:
             return offset
         line = bisect_right(self._lines, offset) - 1
@@ -108,7 +110,7 @@ class Folded:
         return None if at is None else self._before.start(self._before._lines[line] + at)
 
     def end(self, offset: int) -> int | None:
-        """The same for the end; what was dropped after it does not belong to it."""
+        """Return the same for the end; characters dropped after it are not part of it."""
         if self._before is None:
             return offset
         line = max(bisect_left(self._lines, offset) - 1, 0)
@@ -116,7 +118,7 @@ class Folded:
         return None if at is None else self._before.end(self._before._lines[line] + at)
 
     def place(self, offset: int) -> int | None:
-        """Where ``offset`` of the text is here; None within something that was replaced."""
+        """Return where ``offset`` of the text is here; None within a replaced piece."""
         if self._before is None:
             return offset
         before = self._before.place(offset)
@@ -128,7 +130,7 @@ class Folded:
 
     @cached_property
     def _lines(self) -> list[int]:
-        """Where each line begins."""
+        """The offset of each line."""
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def _layer(self, line: int) -> _Layer:
@@ -141,7 +143,7 @@ class Folded:
 
 
 class _Layer:
-    """One step on one line: for each replaced piece where it was and where it is."""
+    """One step on one line: the old and new place of each replaced piece."""
 
     def __init__(self, line: str, step: Step) -> None:
         self._at: list[int] = []
@@ -184,11 +186,11 @@ class _Layer:
 
 
 class Haystack:
-    """A text that is searched under one fold after another; each folded text is made once.
+    """A text to search with several folds; each folded text is made once.
 
-    ``text`` has ``\\n`` endings. For the search it ends in one more, so that a pattern with a
-    last line break finds a last line without one; a span may therefore end at ``len(text)``
-    although the pattern goes on with a line break there.
+    ``text`` has ``\\n`` endings. For the search one more is added, so that a pattern that ends with
+    a line break matches a last line without one; a span may therefore end at ``len(text)`` although
+    the pattern continues with a line break.
     """
 
     def __init__(self, text: str) -> None:
@@ -198,13 +200,13 @@ class Haystack:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without the white space around them."""
+        """The lines without surrounding white space."""
         return [line.strip(BLANKS) for line in self.text.split("\n")]
 
     def find(self, old: str, fold: Fold) -> list[Span]:
-        """Where ``old`` is, but for what ``fold`` overlooks: spans of ``text`` in order.
+        """Return the matches of ``old`` with ``fold``, as spans of ``text`` in order.
 
-        Of places that overlap only the first counts, unless there are no others.
+        Of overlapping matches only the first counts, unless there are no others.
         """
         needle = fold(old.removesuffix("\n") + "\n" if fold.whole_lines else old)
         if not needle.strip() or not self._has_words(needle):
@@ -217,8 +219,10 @@ class Haystack:
         return [self._widened(span) for span in spans] if fold.steps else spans
 
     def _has_words(self, needle: str) -> bool:
-        """Whether the text has the words of ``needle``, which no fold changes: most misses end
-        here, before anything is folded."""
+        """Whether the text has the words of ``needle``, which no fold changes.
+
+        Most searches without a match end here, before anything is folded.
+        """
         if self._has_hidden:
             return True
         words = sorted(set(_WORD.findall(needle)), key=len)[-WORDS:]
@@ -231,7 +235,7 @@ class Haystack:
 
     @cached_property
     def _has_hidden(self) -> bool:
-        """Whether characters without width, which a fold drops, may stand within words."""
+        """Whether words may contain characters without width, which a fold drops."""
         return _HIDDEN.search(self.text) is not None
 
     def _after(self, steps: tuple[Step, ...]) -> Folded:
@@ -240,7 +244,7 @@ class Haystack:
         return self._folded[steps]
 
     def _widened(self, span: Span) -> Span:
-        """With the white space that is left of its first and last line."""
+        """Return the span with the white space that remains of its first and last line."""
         start, end = span
         head = self.text.rfind("\n", 0, start) + 1
         if not self.text[head:start].strip(BLANKS):
@@ -263,11 +267,11 @@ class _Search:
     lines_up: bool
 
     MISSES = 2_000
-    """Places within words that are tried before a search gives up: a bound for texts in which a
-    long pattern nearly fits everywhere."""
+    """Matches within words before a search gives up: a bound for texts in which a long pattern
+    nearly matches everywhere."""
 
     def all(self) -> list[Span]:
-        """The spans in order."""
+        """Return the spans in order."""
         spans: list[Span] = []
         first = at = -1
         misses = 0
@@ -298,8 +302,11 @@ class _Search:
 
 
 def within_word(text: str, offset: int) -> bool:
-    """Whether a word goes on over ``offset``. Letters without case, as those of Chinese or Thai,
-    make no words here, because their scripts put no spaces between words."""
+    """Whether ``offset`` is inside a word.
+
+    Letters without case, such as Chinese or Thai, do not form words here, because their scripts
+    have no spaces between words.
+    """
     return 0 < offset < len(text) and _wordy(text[offset - 1]) and _wordy(text[offset])
 
 
@@ -332,16 +339,16 @@ QUOTES = {
     **dict.fromkeys("\u200b\u2060\ufeff\u00ad", ""),
     "…": "...",
 }
-"""Characters of typographers, and what keyboards have for them. Those without width are dropped."""
+"""Typographic characters and their keyboard forms. Those without width are dropped."""
 DASHES = (("--", "-"), ("-", "-"), ("---", "--"))
-"""What is typed for an em dash (or horizontal bar) and an en dash; one pair at a time, because
-``-`` and ``--`` are not the same anywhere else."""
+"""Keyboard forms of an em dash (or horizontal bar) and an en dash; one pair at a time, because
+``-`` and ``--`` differ everywhere else."""
 
 _MARKS = re.compile("[\u0300-\u036f\u3099\u309a\u1100-\u11ff]")
 _MARKED = re.compile(
     "[^\u0300-\u036f\u3099\u309a\n][\u0300-\u036f\u3099\u309a]+|[\u1100-\u11ff]{2,}"
 )
-"""A letter with combining marks, of Latin, Greek, Cyrillic or kana; Korean syllables in parts."""
+"""A letter with combining marks (Latin, Greek, Cyrillic, kana), or a Korean syllable in parts."""
 _COMPOSED = Step(_MARKED, lambda piece: unicodedata.normalize("NFC", piece), _MARKS)
 
 
@@ -353,7 +360,7 @@ def _typed(em: str, en: str) -> Step:
 
 
 TYPED: tuple[tuple[Step, ...], ...] = tuple((_COMPOSED, _typed(em, en)) for em, en in DASHES)
-"""Steps that put what a keyboard has for each typographic character, by kind of dash."""
+"""Steps that replace typographic characters by keyboard forms, by kind of dash."""
 TYPOGRAPHIC = re.compile(f"[{''.join(QUOTES)}—―–\u0300-\u036f\u3099\u309a\u1100-\u11ff]")
-"""Whatever the steps of :data:`TYPED` replace, or a part of it."""
+"""Matches the pieces that the steps of :data:`TYPED` replace, or parts of them."""
 DASH = re.compile("[—―–]")

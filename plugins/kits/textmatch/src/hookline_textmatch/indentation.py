@@ -1,4 +1,4 @@
-"""Indenting new lines as the place they come to, which may be indented otherwise than ``old``."""
+"""Indents new lines like their surroundings, which may be indented differently from ``old``."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from itertools import pairwise
 from .folding import BLANKS
 
 STEP = 4
-"""Columns of a level, and of a tab, where nothing tells."""
+"""Columns of a level, and of a tab, if the texts do not show it."""
 SAMPLED = 100_000
-"""Characters of a text from which its usual step is told."""
+"""Characters of a text that are examined for its usual level."""
 
 Pair = tuple[str, str]
-"""How a line of ``old`` is indented, and how its line in the text is."""
+"""The indentation of a line of ``old``, and of the matching line in the text."""
 
 _INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
 
 def indent_of(line: str) -> str:
-    """The white space that ``line`` begins with."""
+    """Return the white space that ``line`` begins with."""
     return line[: len(line) - len(line.lstrip(BLANKS))]
 
 
 class Indents:
-    """What the model's indentation means in the text.
+    """Translates the model's indentation to that of the text.
 
-    ``pairs`` are those of the matched lines by their index in ``old``, ``new`` the new lines, and
-    ``level`` tells the usual level of the text.
+    ``pairs`` are the pairs of matched lines by their index in ``old``, ``new`` the new lines, and
+    ``level`` returns one level of the text.
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class Indents:
             self._at.setdefault(pairs[index][0], []).append(index)
 
     def here(self, indent: str, at: int) -> str:
-        """The indentation in the text of a new line near line ``at`` of ``old``.
+        """Return the indentation in the text for a new line near line ``at`` of ``old``.
 
-        As the nearest line that ``old`` indents so; otherwise as the nearest one above it in the
-        outline, and one level deeper or shallower for each level that the model put between.
+        It is that of the nearest line that ``old`` indents the same way. Otherwise it is that of
+        the nearest enclosing line, changed by the number of levels that the model put between.
         """
         if self._same:
             return indent
@@ -68,7 +68,7 @@ class Indents:
         return _shallower(here, self._unit, math.ceil(-levels))
 
     def _nearest(self, old: str, at: int) -> str:
-        """How the line nearest to ``at`` that ``old`` indents so is indented in the text."""
+        """Return the text's indentation of the line nearest to ``at`` with this indentation."""
         indexes = self._at[old]
         after = bisect_left(indexes, at)
         near = indexes[max(0, after - 1) : after + 1]
@@ -87,12 +87,12 @@ class Indents:
 
     @cached_property
     def _scaled(self) -> bool:
-        """Whether the matched lines show that levels are wider or narrower here."""
+        """Whether the matched lines show that levels have another width in the text."""
         return self._steps is not None and self._steps[0] != self._steps[1]
 
     @cached_property
     def _steps(self) -> tuple[str, str] | None:
-        """One level in ``old`` and the same level in the text, where the matched lines tell."""
+        """One level in ``old`` and in the text; None if the matched lines do not show it."""
         found = set(self._pairs.values())
         steps = [
             (inner[0][len(outer[0]) :], inner[1][len(outer[1]) :])
@@ -128,7 +128,7 @@ class Indents:
 
 
 def usual_level(text: str) -> str:
-    """One level of indentation of a text: a tab, or spaces."""
+    """Return one level of indentation of a text: a tab, or spaces."""
     found: Sequence[str] = _INDENTED.findall(text[:SAMPLED])
     tabs = sum("\t" in indent for indent in found)
     if tabs * 2 > len(found):
@@ -139,7 +139,7 @@ def usual_level(text: str) -> str:
 
 
 def _share(widths: Sequence[int], step: int) -> float:
-    """The share of widths that are whole levels of ``step``."""
+    """Return the share of widths that are multiples of ``step``."""
     return sum(width % step == 0 for width in widths) / len(widths)
 
 

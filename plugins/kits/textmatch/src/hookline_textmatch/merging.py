@@ -1,9 +1,9 @@
-"""Putting the new text in the place of the old one so that what the model left alone stays.
+"""Replaces an inexact match, and keeps the parts of it that the model did not change.
 
-A match that is not exact knows three texts: ``old`` and ``new`` as the model wrote them, and the
-passage as it is stored. Only what differs between ``old`` and ``new`` is taken from ``new``; lines
-and words that both have come from the passage, with its own white space, quotes and line endings.
-New lines are indented as their surroundings are.
+There are three texts: ``old`` and ``new`` as the model wrote them, and the stored passage. Only the
+differences between ``old`` and ``new`` are taken from ``new``; lines and words that both have come
+from the passage, with its white space, quotes and line endings. New lines are indented like their
+surroundings.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .indentation import Indents, indent_of
 from .view import newline_of
 
 LIKE = 0.5
-"""Least similarity of a line to the one it is taken for."""
+"""Minimum similarity of a line to the one that it counts as."""
 COMPARED_LINES = 10_000
-"""Pairs of changed lines that are compared to see which became which."""
+"""Maximum pairs of changed lines that are compared to match them."""
 COMPARED_CHARS = 500
-"""Characters of a line that are compared for it."""
+"""Characters of a line that are compared for this."""
 
 _TOKEN = re.compile(r"\w+|[^\S\n]+|\.{3}|-{2,3}|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The lines of a matched passage, and their endings: one fewer, unless the last ends too.
+    """The lines of a matched passage, and their endings: one fewer, unless the last line ends too.
 
-    ``begins_line`` is False where the passage starts within a line; ``usual`` is the line ending
-    of lines that are new.
+    ``begins_line`` is False if the passage starts within a line; ``usual`` is the line ending of
+    new lines.
     """
 
     lines: list[str]
@@ -43,15 +43,14 @@ class Passage:
 
     @classmethod
     def of(cls, passage: str, usual: str, *, begins_line: bool) -> Passage:
-        """The passage ``passage`` of a stored text whose usual line ending is ``usual``."""
+        """Return the passage of a stored text whose usual line ending is ``usual``."""
         newline = r"(\r)" if usual == "\r" else r"(\r\n|\n)"
         parts = re.split(newline, passage)
         return cls(parts[::2], parts[1::2], begins_line, newline_of(passage, usual))
 
 
 class Merge:
-    """One passage, and what the model wants of it; ``level`` tells what one level of indentation
-    is in the text that holds it."""
+    """The replacement of one passage; ``level`` returns one level of the text's indentation."""
 
     def __init__(
         self, passage: Passage, old: str, new: str, fold: Fold, level: Callable[[], str]
@@ -71,7 +70,7 @@ class Merge:
         self._indents = Indents(pairs, self._new, level)
 
     def text(self) -> str:
-        """The text that takes the passage's place.
+        """Return the text that replaces the passage.
 
         Raises:
             LineLost: it would lack a line of the passage that the model cannot have meant.
@@ -82,7 +81,7 @@ class Merge:
         return "".join(parts[:-1])
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        """The new lines with their endings; that of the last one does not count."""
+        """Yield the new lines with their endings; that of the last line is not used."""
         passage = self._passage
         for same, start, end, new_start, new_end in stretches(self._old, self._new):
             if same:
@@ -102,7 +101,7 @@ class Merge:
                     yield line, self._ending(origin)
 
     def _origins(self, start: int, end: int, new_start: int, new_end: int) -> dict[int, int]:
-        """Which new lines are changed old ones: index of the new line to that of the old one."""
+        """Return the old line's index for each new line that is a changed old one."""
         if end - start == new_end - new_start:
             return dict(zip(range(new_start, new_end), range(start, end), strict=True))
         if (end - start) * (new_end - new_start) > COMPARED_LINES:
@@ -125,7 +124,7 @@ class Merge:
         return found
 
     def _changed(self, origin: int, new: str, position: int) -> str:
-        """An old line as the model changed it, with what it left alone as it is stored."""
+        """Return an old line as the model changed it, with unchanged parts as they are stored."""
         old, here = self._old[origin], self._passage.lines[origin]
         if not new.strip(BLANKS):
             self._require_known(origin)
@@ -145,7 +144,7 @@ class Merge:
         return indent + self._merged(_content(old), _content(here), _content(new)) + tail
 
     def _merged(self, old: str, here: str, new: str) -> str:
-        """``new``, but with the words that ``old`` has too as they are in ``here``."""
+        """Return ``new``, with the words that ``old`` has too written as in ``here``."""
         old_folded = Folded.of(old, self._fold.steps)
         here_folded = Folded.of(here, self._fold.steps)
         if old_folded.text != here_folded.text:
@@ -166,18 +165,18 @@ class Merge:
         return "".join(parts)
 
     def _indented(self, new: str, at: int, position: int) -> str:
-        """A new line near line ``at`` of ``old``, indented as the text is there."""
+        """Return a new line near line ``at`` of ``old``, indented like the text there."""
         if not new.strip(BLANKS) or (position == 0 and not self._comparable(0)):
             return new
         indent = indent_of(new)
         return self._indents.here(indent, at) + new[len(indent) :]
 
     def _comparable(self, index: int) -> bool:
-        """Whether a line of the passage is there from its beginning."""
+        """Whether the passage contains the beginning of a line."""
         return index > 0 or self._passage.begins_line
 
     def _require_known(self, index: int) -> None:
-        """Refuse to lose a line of the passage that has no likeness in ``old``."""
+        """Raise ``LineLost`` for a line of the passage that is not similar to ``old``'s."""
         here, old = _content(self._passage.lines[index]), _content(self._old[index])
         if not here or self._fold(here) == self._fold(old):
             return
@@ -192,8 +191,10 @@ class Merge:
 
 
 def _counterpart(old: Folded, here: Folded, start: int, end: int) -> tuple[int, int] | None:
-    """Where a stretch of ``old`` is in ``here``, which is the same when folded; None where it
-    begins or ends within something that stands for more than one character."""
+    """Return where a stretch of ``old`` is in ``here``, which is the same when folded.
+
+    None if it begins or ends within the replacement of several characters.
+    """
     places = old.place(start), old.place(end)
     if places[0] is None or places[1] is None:
         return None
@@ -203,7 +204,7 @@ def _counterpart(old: Folded, here: Folded, start: int, end: int) -> tuple[int, 
 
 
 def _unended(text: str, tail: str) -> str:
-    """``text`` without its last line break, if only ``tail`` or white space comes after it."""
+    """Return ``text`` without its last line break, if only ``tail`` or white space follows."""
     head, newline, rest = text.rpartition("\n")
     return head if newline and (rest == tail or not rest.strip()) else text
 

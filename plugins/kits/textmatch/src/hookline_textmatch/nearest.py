@@ -1,4 +1,4 @@
-"""The lines of a text that are most like a text that was not found in it."""
+"""Finds the lines of a text that are most similar to a text that was not found in it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable, Sequence
 from .numbering import cut, numbered
 
 COMPARED = 20_000
-"""Distinct lines that are compared, so that a miss in a huge file stays quick."""
+"""Maximum distinct lines that are compared, so that a search in a huge file stays quick."""
 COMPARED_CHARS = 200
 """Characters of a line that are compared and shown."""
 LIKENESS = 0.6
-"""Least similarity worth showing: twice the longest common subsequence over both lengths."""
+"""Minimum similarity to show: twice the longest common subsequence over both lengths."""
 LEAST_PART, PART_LIKENESS = 5, 0.7
-"""Least length of what is looked for within longer lines, and how much it has to be like a part."""
+"""Minimum length of a text to search for within longer lines, and its minimum similarity."""
 ANCHORS = 3
-"""Lines of what was sought that are looked for, the longest first, until one is like something."""
+"""Lines of the missing text that are searched for, longest first, until one has a match."""
 PLACES = 3
-"""Places that are shown."""
+"""Maximum places that are shown."""
 SHOWN_LINES = 12
-"""Lines that are shown around the best place."""
+"""Maximum lines that are shown around the best place."""
 
 _NUMBERED = re.compile(r" *\d+\t")
 
 
-def closest(text: str, wanted: str) -> str:
-    """What to tell about ``wanted``, which ``text`` does not hold; line endings are ``\\n``."""
+def closest(text: str, missing: str) -> str:
+    """Return a hint about ``missing``, which is not in ``text``; line endings are ``\\n``."""
     lines = text.split("\n")
-    sought = wanted.strip("\n").split("\n")
+    sought = missing.strip("\n").split("\n")
     hints = []
     if all(_NUMBERED.match(line) for line in sought):
         hints.append("leave out the line numbers that read_file shows")
@@ -40,18 +40,18 @@ def closest(text: str, wanted: str) -> str:
             if places:
                 shown = _shown(lines, places, anchor, len(sought))
                 return "; ".join((*hints, f"the closest lines are\n{shown}"))
-    return "; ".join(hints) or "no line is like it; read the file again"
+    return "; ".join(hints) or "no line is similar; read the file again"
 
 
 def _like(lines: Sequence[str], anchor: str) -> list[int]:
-    """Indexes of the lines most like ``anchor``, best first."""
+    """Return the indexes of lines similar to ``anchor``, best first."""
     from rapidfuzz.distance import Indel
 
     return _places(lines, anchor, Indel.normalized_similarity, LIKENESS)
 
 
 def _holding(lines: Sequence[str], anchor: str) -> list[int]:
-    """Indexes of the longer lines that hold something like ``anchor``, best first."""
+    """Return the indexes of longer lines that contain a text similar to ``anchor``, best first."""
     from rapidfuzz import fuzz
 
     if len(anchor) < LEAST_PART:

@@ -1,20 +1,20 @@
-"""Lines with their numbers, as ``read_file`` and the matcher's hints show them."""
+"""Formats lines with their numbers, as ``read_file`` and the matcher's hints show them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 LINE_CHARS = 2_000
-"""Characters of one line that are shown."""
+"""Maximum characters of a line that are shown."""
 
 
 def numbered(lines: Iterable[str], first: int) -> str:
-    """The lines with their numbers, ``12<tab>text``; padding would cost a token a line."""
+    """Return the lines as ``12<tab>text``; padding would cost a token per line."""
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
 
 
 def cut(line: str, limit: int = LINE_CHARS) -> str:
-    """``line``, or its beginning with a mark that says so."""
+    """Return ``line``, or its beginning with a mark if it is longer than ``limit``."""
     if len(line) <= limit:
         return line
     return f"{line[:limit]}… [line cut after {limit} characters]"

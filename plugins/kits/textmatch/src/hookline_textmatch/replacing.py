@@ -1,8 +1,8 @@
-"""Finding a text in another and putting a third in its place: the front door of the library.
+"""Replaces a text within another; the entry point of the library.
 
-Strategies search a view of the text with ``\\n`` endings. The offsets that leave them are turned
-into those of the stored text, so that nothing outside a match is touched. The modules that search
-and merge are imported by the first edit, because plugins import this one at their start.
+Strategies search a view of the text with ``\\n`` endings. Their offsets are converted to those of
+the stored text, so that nothing outside a match changes. The modules that search and merge are
+imported by the first edit, because plugins import this one at their start.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .strategies import Match
 
 LINES_NAMED = 10
-"""Line numbers that are named where a text occurs more than once."""
+"""Maximum line numbers that are named if a text occurs more than once."""
 SHOWN_CHARS = 200
-"""Characters of a line that an error shows."""
+"""Maximum characters of a line that an error shows."""
 STRAY = ("\\'", '\\"')
-"""Escapes that a model adds around quotes when it writes a text as JSON twice."""
+"""Escapes that a model adds before quotes when it encodes a text as JSON twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class Edit:
 def replace(
     text: str, old: str, new: str, *, replace_all: bool = False, name: str = "the text"
 ) -> Edit:
-    """``text`` with ``new`` in place of ``old``: at its one place, or everywhere.
+    """Replace ``old`` in ``text`` by ``new``, at its only place or everywhere.
 
-    ``name`` is what errors call the text. An exact match is replaced by ``new`` as it is; of a
-    looser one only what differs between ``old`` and ``new`` changes, indented as the text is.
-    Either way new lines end as those of the passage that they replace.
+    ``name`` is the name of the text in errors. An exact match is replaced by ``new`` as it is. In a
+    looser match, only the differences between ``old`` and ``new`` change, indented like the text.
+    In both cases new lines have the line endings of the passage that they replace.
 
     Raises:
         NothingToDo: ``old`` is empty or white space, or nothing would change.
-        NoMatch: ``old`` is not there.
-        Ambiguous: ``old`` is there more than once.
-        Unsafe: it is there, but the edit would harm the text.
+        NoMatch: ``old`` is not in the text.
+        Ambiguous: ``old`` is in the text more than once.
+        Unsafe: the edit would damage the text.
     """
     from .strategies import find
 
@@ -77,19 +77,15 @@ def replace(
     except LineLost as error:
         raise _lost(view, name, match, error.line) from error
     if edit.text == text:
-        raise NothingToDo(
-            f"{name} already reads as new_string wants ({match.strategy}); nothing was changed"
-        )
+        raise NothingToDo(f"{name} already has new_string ({match.strategy}); nothing was changed")
     return edit
 
 
 def _require_sense(old: str, new: str) -> None:
     if not old:
-        raise NothingToDo("old_string is empty; it has to be text that is there, to be replaced")
+        raise NothingToDo("old_string is empty; it must be existing text to replace")
     if not old.strip():
-        raise NothingToDo(
-            "old_string is white space alone, which marks no place; add text from around it"
-        )
+        raise NothingToDo("old_string is only white space; add the text around it")
     if old == new:
         raise NothingToDo("old_string and new_string are the same; nothing would change")
 
@@ -107,21 +103,21 @@ def _put(text: str, spans: Sequence[Span], strategy: str, new: Callable[[int, in
 
 
 def _exactly(text: str, match: Match) -> Callable[[int, int], str]:
-    """What puts the new text in as it is, with the line endings of the passage."""
+    """Return a function that makes the new text, with the line endings of the passage."""
     usual = newline_of(text)
     merged = _merger(text, match)
 
     def made(start: int, end: int) -> str:
         passage = text[start:end]
         if 0 < passage.count("\r\n") < passage.count("\n"):
-            return merged(start, end)  # Each line that stays keeps its own.
+            return merged(start, end)  # Each unchanged line keeps its own.
         return match.new.replace("\n", newline_of(passage, usual))
 
     return made
 
 
 def _merger(text: str, match: Match) -> Callable[[int, int], str]:
-    """What makes the new passage out of one that ``match`` found; equal ones are made once."""
+    """Return a function that makes the new passage for a match; equal ones are made once."""
     from .indentation import usual_level
     from .merging import Merge, Passage
 
@@ -142,7 +138,7 @@ def _require_no_stray_escapes(text: str, spans: Sequence[Span], name: str, new: 
         if stray in new and not all(stray in text[start:end] for start, end in spans):
             raise Unsafe(
                 f"new_string has {stray} where {name} has no backslash before a quote, which looks "
-                "like one escape too many; write quotes as they stand in the file, with "
+                "like one escape too many; write quotes as they are in the file, with "
                 "old_string exactly as it is there"
             )
 
@@ -161,7 +157,7 @@ def _ambiguous(view: View, name: str, match: Match) -> Ambiguous:
 def _only_alike(view: View, name: str, match: Match) -> Unsafe:
     lines = _listed(match, _line_numbers(view, match))
     return Unsafe(
-        f"replace_all needs old_string as it stands in {name}, but for white space; it fits only "
+        f"replace_all needs old_string as it is in {name}, except white space; it matches only "
         f"by {match.strategy} ({lines}). Copy the text from there, or leave out replace_all"
     )
 
@@ -169,9 +165,9 @@ def _only_alike(view: View, name: str, match: Match) -> Unsafe:
 def _lost(view: View, name: str, match: Match, line: str) -> Unsafe:
     lines = _listed(match, _line_numbers(view, match))
     return Unsafe(
-        f"old_string fits {name} only roughly ({match.strategy}, {lines}), and the edit would "
+        f"old_string matches {name} only roughly ({match.strategy}, {lines}), and the edit would "
         f"remove a line that is not in old_string: {cut(line, SHOWN_CHARS)!r}. Read the lines "
-        "and repeat the edit with old_string as it stands there"
+        "and repeat the edit with old_string as it is there"
     )
 
 

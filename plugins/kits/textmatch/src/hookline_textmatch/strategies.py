@@ -1,8 +1,8 @@
 """The eight strategies, from strict to loose. The first one that finds a place decides.
 
-The names are those that ``edit_file`` tells. The chain goes back to the edit tools of OpenCode and
-Hermes Agent; here each strategy finds what none before it can, and all but ``block_anchor`` ask
-for the same words in the same order.
+``edit_file`` reports their names. The chain comes from the edit tools of OpenCode and Hermes Agent;
+here each strategy finds places that no earlier one does, and all except ``block_anchor`` require
+the same words in the same order.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .folding import DASH, EXACT, FLEXIBLE, RUNS, TRIMMED, TYPED, TYPOGRAPHIC, F
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where a text was found, ``spans`` in order, and what it takes to put another there.
+    """The places of a text, ``spans`` in order, and the data for replacing it.
 
-    ``old`` and ``new`` are the texts as the strategy read them, ``fold`` is what it overlooked.
-    Spans may overlap, because an overlap makes a place ambiguous all the same. ``alike`` says that
-    the place is not known to have the same words.
+    ``old`` and ``new`` are the texts as the strategy read them, ``fold`` the ignored differences.
+    Spans may overlap, because overlapping matches are ambiguous too. ``alike``: the place may have
+    other words.
     """
 
     strategy: str
@@ -33,7 +33,7 @@ class Match:
 
     @property
     def white_space_alone(self) -> bool:
-        """Whether the place differs from ``old`` in white space at most."""
+        """Whether the place differs from ``old`` at most in white space."""
         return self.strategy in _WHITE_SPACE
 
 
@@ -47,8 +47,10 @@ _WHITE_SPACE = {
 
 
 def find(text: str, old: str, new: str) -> Match | None:
-    """Where ``text`` holds ``old``, by the strictest strategy that finds it; all have ``\\n``
-    endings, and ``old`` is not white space alone."""
+    """Return the match of ``old`` in ``text`` by the strictest strategy that finds it.
+
+    All texts have ``\\n`` endings, and ``old`` is not only white space.
+    """
     hay = Haystack(text)
     for strategy in STRATEGIES:
         for match in strategy(hay, old, new):
@@ -57,7 +59,7 @@ def find(text: str, old: str, new: str) -> Match | None:
 
 
 def exact(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """The same characters."""
+    """Match the same characters."""
     spans: list[Span] = []
     at = hay.text.find(old)
     while at >= 0:
@@ -70,23 +72,22 @@ def exact(hay: Haystack, old: str, new: str) -> Iterator[Match]:
 
 
 def line_trimmed(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """Whole lines that are equal but for white space around each."""
+    """Match whole lines that are equal except for surrounding white space."""
     yield from _folded("line_trimmed", hay, old, new, TRIMMED)
 
 
 def whitespace_normalized(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """Any run of white space within a line stands for any other; no run is not a run, except
-    before a line break."""
+    """Match any run of white space within a line with any other; before a line break also none."""
     yield from _folded("whitespace_normalized", hay, old, new, RUNS)
 
 
 def indentation_flexible(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """The same, and lines may be indented differently or not at all."""
+    """Match like ``whitespace_normalized``, with any indentation."""
     yield from _folded("indentation_flexible", hay, old, new, FLEXIBLE)
 
 
 def escape_normalized(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """``old`` after one level of backslash escapes was taken off; ``new`` loses the same ones."""
+    """Match ``old`` without one level of backslash escapes; ``new`` loses the same ones."""
     plain = _ESCAPE.sub(lambda found: _ESCAPES[found[1]], old)
     if plain == old or not plain.strip():
         return
@@ -97,7 +98,7 @@ def escape_normalized(hay: Haystack, old: str, new: str) -> Iterator[Match]:
 
 
 def trimmed_boundary(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """``old`` without the blank lines, then without all white space, around it."""
+    """Match ``old`` without surrounding blank lines, then without surrounding white space."""
     for trim in (_blank_lines, _around):
         core_old, core_new = _without_ends(old, new, trim)
         if core_old == old:
@@ -107,8 +108,7 @@ def trimmed_boundary(hay: Haystack, old: str, new: str) -> Iterator[Match]:
 
 
 def unicode_normalized(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """Curly and straight quotes, kinds of dashes and spaces, ``…`` and ``...``, composed and
-    decomposed letters are the same."""
+    """Match any quotes, dashes, spaces, ``…`` and ``...``, composed and decomposed letters."""
     both = (hay.text, old)
     if not any(TYPOGRAPHIC.search(text) for text in both):
         return
@@ -119,7 +119,7 @@ def unicode_normalized(hay: Haystack, old: str, new: str) -> Iterator[Match]:
 
 
 def block_anchor(hay: Haystack, old: str, new: str) -> Iterator[Match]:
-    """First and last line equal when trimmed, and a middle that is alike."""
+    """Match equal trimmed first and last lines with a similar middle."""
     spans = block_spans(hay, old)
     if spans:
         yield Match("block_anchor", tuple(spans), old, new, FLEXIBLE, alike=True)
@@ -131,8 +131,10 @@ def _folded(name: str, hay: Haystack, old: str, new: str, fold: Fold) -> Iterato
 
 
 def _without_ends(old: str, new: str, trim: Callable[[str], Span]) -> tuple[str, str]:
-    """Both without the white space that ``trim`` finds around ``old``; ``new`` keeps what it has
-    beyond that of ``old``."""
+    """Return both without the white space that ``trim`` finds around ``old``.
+
+    ``new`` keeps white space that it has in addition.
+    """
     start, end = trim(old)
     rest = new[_common(old[:start], new) :]
     trail = _common(old[end:][::-1], rest[::-1])
@@ -140,19 +142,19 @@ def _without_ends(old: str, new: str, trim: Callable[[str], Span]) -> tuple[str,
 
 
 def _blank_lines(text: str) -> Span:
-    """What is left of ``text`` without the blank lines around it."""
+    """Return the span of ``text`` without surrounding blank lines."""
     start = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
     end = text.find("\n", len(text.rstrip()))
     return start, len(text) if end < 0 else end
 
 
 def _around(text: str) -> Span:
-    """What is left of ``text`` without the white space around it."""
+    """Return the span of ``text`` without surrounding white space."""
     return len(text) - len(text.lstrip()), len(text.rstrip())
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common beginning."""
     length = 0
     for first, second in zip(one, other, strict=False):
         if first != second:
@@ -162,7 +164,7 @@ def _common(one: str, other: str) -> int:
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "`": "`", "\\": "\\", "$": "$"}
-"""What a backslash makes of a character; a carriage return is a matter of line endings."""
+"""The meaning of escaped characters; a carriage return belongs to line endings."""
 _ESCAPE = re.compile(r"\\([ntr\"'`\\$])")
 
 STRATEGIES: tuple[Callable[[Haystack, str, str], Iterator[Match]], ...] = (

@@ -1,4 +1,4 @@
-"""A text as the model sees it, line endings being ``\\n``, and the way back to the stored text."""
+"""A text as the model sees it, with ``\\n`` endings, and the offsets in the stored text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_left
 
 
 def newline_of(text: str, default: str = "\n") -> str:
-    """The line ending that ``text`` uses most; ``default`` if it has none."""
+    """Return the line ending that ``text`` uses most; ``default`` if it has none."""
     crlf = text.count("\r\n")
     lf = text.count("\n") - crlf
     if crlf or lf:
@@ -16,9 +16,9 @@ def newline_of(text: str, default: str = "\n") -> str:
 
 
 class View:
-    """A text as the model sees it, every line ending being ``\\n``.
+    """A text as the model sees it: every line ending is ``\\n``.
 
-    A lone ``\\r`` ends a line only where the text has no ``\\n`` at all.
+    A lone ``\\r`` ends a line only if the text has no ``\\n`` at all.
     """
 
     def __init__(self, text: str) -> None:
@@ -33,15 +33,15 @@ class View:
             self.text = text
 
     def original(self, offset: int) -> int:
-        """The offset in the stored text of the character at ``offset`` here."""
+        """Return the offset in the stored text of the character at ``offset`` here."""
         return offset + bisect_left(self._shortened, offset)
 
     def line(self, offset: int) -> int:
-        """The number, from 1, of the line that holds ``offset``."""
+        """Return the number, from 1, of the line at ``offset``."""
         return self.text.count("\n", 0, offset) + 1
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as the model sees them; an ending after the last line starts no new one."""
+    """Return the lines as the model sees them; a final line ending starts no new line."""
     lines = View(text).text.split("\n")
     return lines if lines[-1] else lines[:-1]
