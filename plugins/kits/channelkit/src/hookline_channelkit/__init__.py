@@ -1,6 +1,6 @@
-"""What Hookline's network channels share.
+"""Shared code of Hookline's network channels.
 
-A channel plugin writes a :class:`PlatformClient` for its platform, and subclasses
+A channel plugin implements a :class:`PlatformClient` for its platform, and subclasses
 :class:`ChannelPlugin` and :class:`ChannelConfig`. The README is the guide.
 """
 

@@ -1,7 +1,7 @@
 """The answer of a running turn, shown as one message that is edited while the text grows.
 
-The message is recorded in ``host.storage.kv`` before and after it is sent, so that whoever delivers
-the reply, this process or the next, turns that very message into the reply.
+The message is recorded in ``host.storage.kv`` before and after it is sent, so that the process that
+delivers the reply, this one or the next, turns this message into the reply.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from .sent_messages import SentMessages
 PREFIX = "stream:"
 """Before the chat and the inbound message in ``host.storage.kv``."""
 FIRST_MESSAGE_DELAY = 1.0
-"""Most seconds from the first word to the first message, so that a short answer is sent whole."""
+"""Maximum seconds from the first word to the first message; a shorter answer is sent whole."""
 MIN_EDIT_PAUSE = 0.05
-"""Least seconds before trying again whether the platform accepts an edit."""
+"""Minimum seconds before an edit is tried again."""
 CUT_MARK = "\n…"
-"""After a text that is longer than one message."""
+"""Follows a text that is longer than one message."""
 MAX_TURNS_PER_CHAT = 16
 """Turns of a chat that are remembered while their replies wait."""
 STALE_SECONDS = 7 * 86_400.0
-"""Age at which a record is deleted that no reply asked for."""
+"""Age at which a record that no reply has used is deleted."""
 RESERVED_EDITS = 2
 """Edits of a message that are left to the reply: a formatted one that may be rejected, and a plain
 one."""
 STREAM_EDIT_SHARE = 0.8
 """The share of a message's time for edits that a running answer uses."""
 SEQUENCE_PER_SECOND = 20
-"""By how much the sequence of edits rises in a second: more than a platform accepts edits."""
+"""How much the sequence of edits rises per second: by more than a platform accepts edits."""
 MAX_SEQUENCE = 2**31 - 1
 """Reached three years after a message was sent."""
 
@@ -59,22 +59,22 @@ class AnswerStream:
     """The message of one turn.
 
     Attributes:
-        chat: the chat that the turn is of.
+        chat: the turn's chat.
         inbound: the id of the message that the turn answers.
         limit: the length that a preview of the text is cut to.
-        session: the session that the turn is of.
+        session: the turn's session.
         message: the platform's id of the message, once it is sent.
-        in_doubt: the message was sent and its id never came back: it may be there.
+        in_doubt: the message was sent, but its id was not received: it may exist.
         delayed: the reply is stored and could not be delivered yet.
         sent_at: Unix time just before the message was sent.
-        number: which message of the turn it is, from 0; one that gets too old is replaced.
+        number: the message's number in the turn, from 0; one that gets too old is replaced.
         edits: how often it was edited.
         sequence: that of the last edit.
         edited_at: when it was last edited, by the loop's clock.
         closed: no more edits; the reply takes the message over.
         rich: send formatted text; False once the platform has rejected the markup.
         text: the text so far.
-        restart: the next text replaces what there is.
+        restart: the next text replaces the current one.
         shown: the text that the message shows.
         grown: set when there is more text.
         task: the task that edits the message.
@@ -112,7 +112,7 @@ class AnswerStream:
 
 
 def key_of(chat: str, inbound: str) -> str:
-    """The key of a stream's record."""
+    """Return the key of a stream's record."""
     return PREFIX + json.dumps([chat, inbound], ensure_ascii=False)
 
 
@@ -155,13 +155,13 @@ class AnswerStreams:
             else:
                 found[key] = value
         self._recovered = {**found, **(self._recovered or {})}
-        for stream in [one for turns in self._turns.values() for one in turns.values()]:
+        for stream in [stream for turns in self._turns.values() for stream in turns.values()]:
             self._adopt_record(stream)  # its turn started before this
 
     # Called while a turn runs
 
     def start(self, chat: str, inbound: str, session: str) -> None:
-        """The turn that answers a message runs."""
+        """Start the stream of the turn that answers a message."""
         turns = self._turns.setdefault(chat, {})
         if (stream := turns.get(inbound)) is None:
             stream = turns[inbound] = self._new_stream(chat, inbound)
@@ -171,7 +171,7 @@ class AnswerStreams:
             self._remove(chat, next(iter(turns)))
 
     def _new_stream(self, chat: str, inbound: str) -> AnswerStream:
-        """A stream, with the message that a dead process sent for it."""
+        """Return a stream, with the message that a dead process has sent for it."""
         stream = AnswerStream(chat, inbound, self._client.limits.text)
         self._adopt_record(stream)
         return stream
@@ -199,18 +199,18 @@ class AnswerStreams:
             stream.task = self._host.spawn(self._follow(stream), "stream")
 
     def end_response(self, session_id: str) -> None:
-        """A model call has ended; the text of the next one replaces its text."""
+        """End a model's response; the text of the next one replaces its text."""
         if stream := self._sessions.get(session_id):
             stream.restart = True
 
     def close(self, chat: str, inbound: str | None) -> None:
-        """The reply is there: stop editing."""
+        """Stop editing, because the reply has come."""
         if inbound is not None and (stream := self._turns.get(chat, {}).get(inbound)):
             stream.closed = True
             stream.grown.set()
 
     def close_all(self) -> None:
-        """Stop editing; what is shown waits for its reply."""
+        """Stop editing all streams; their messages wait for the replies."""
         for chat, turns in self._turns.items():
             for inbound in turns:
                 self.close(chat, inbound)
@@ -218,7 +218,7 @@ class AnswerStreams:
     # Called while a reply is delivered, with the chat's lock
 
     async def claim(self, chat: str, inbound: str | None) -> AnswerStream | None:
-        """The stream whose message becomes the reply. Raises ``StoreError``."""
+        """Return the stream whose message becomes the reply. Raises ``StoreError``."""
         if inbound is None:
             return None
         await self.load()
@@ -230,7 +230,7 @@ class AnswerStreams:
         return stream
 
     async def finish(self, chat: str, inbound: str | None) -> None:
-        """The reply is delivered: delete the record."""
+        """Delete the record after the reply was delivered."""
         if inbound is None:
             return
         stream = self._remove(chat, inbound)
@@ -239,8 +239,10 @@ class AnswerStreams:
             await self._delete_record(key_of(chat, inbound))
 
     def delay(self, chat: str, inbound: str) -> None:
-        """The reply will be delivered later; the answers of later turns wait for it. A turn that is
-        not known was run by a process that died, and precedes those that run now."""
+        """Make the answers of later turns wait for a reply that is delivered later.
+
+        An unknown turn was run by a dead process, and precedes the current turns.
+        """
         turns = self._turns.get(chat, {})
         if inbound and inbound not in turns:
             self._turns[chat] = {inbound: self._new_stream(chat, inbound), **turns}
@@ -248,11 +250,11 @@ class AnswerStreams:
             self._turns[chat][inbound].delayed = True
 
     def give_up(self, chat: str, inbound: str) -> None:
-        """The reply will never be delivered; nothing waits for it any more."""
+        """Stop waiting for a reply that will never be delivered."""
         self._remove(chat, inbound)
 
     def settled(self, chat: str, inbound: str) -> None:
-        """The message needs no more work; do not wait for a reply that never comes."""
+        """Stop waiting for a reply that will not come, because the message needs no more work."""
         stream = self._turns.get(chat, {}).get(inbound)
         if stream is not None and not (stream.message or stream.in_doubt or stream.delayed):
             self._remove(chat, inbound)
@@ -265,14 +267,18 @@ class AnswerStreams:
         return found
 
     def next_sequence(self, stream: AnswerStream) -> int:
-        """The sequence of the next edit. It rises with the time since the message was sent, so that
-        it is higher after a restart too."""
+        """Return the sequence of the next edit.
+
+        It rises with the time since the message was sent, so that it is higher after a restart too.
+        """
         stream.sequence = next_sequence(stream.sequence, self._host.now() - stream.sent_at)
         return stream.sequence
 
     async def discard_message(self, stream: AnswerStream) -> None:
-        """Delete the message, which cannot become the reply. Raises what the client raises, but not
-        if the message is gone already or cannot be deleted."""
+        """Delete the message, which cannot become the reply.
+
+        Raises the client's errors, but not if the message is gone or cannot be deleted.
+        """
         if stream.message is not None:
             await self._rates.acquire(stream.chat, "edit")
             try:
@@ -324,11 +330,11 @@ class AnswerStreams:
             await asyncio.sleep(seconds)
 
     def _is_waiting(self, stream: AnswerStream) -> bool:
-        """True while the reply of an earlier turn of the chat has not been delivered."""
+        """Whether the reply of an earlier turn of the chat is not delivered yet."""
         return next(iter(self._turns.get(stream.chat, {})), None) != stream.inbound
 
     def preview(self, stream: AnswerStream) -> str:
-        """The text so far, cut to one message."""
+        """Return the text so far, cut to one message."""
         if not stream.text:
             return ""
         piece = next_piece(stream.text, self._client.limits, room=stream.limit, frame=CUT_MARK)
@@ -359,7 +365,7 @@ class AnswerStreams:
             self._host.log.info("cannot show the running answer: %s", error)
 
     async def _put(self, stream: AnswerStream, text: str, rich: bool) -> None:
-        """Edit the message, or send one; replace a message that cannot be edited much longer."""
+        """Edit or send the message; replace one that cannot be edited much longer."""
         loop = asyncio.get_running_loop()
         if stream.message is not None and self._is_exhausted(stream):
             await self.discard_message(stream)
@@ -385,7 +391,7 @@ class AnswerStreams:
             stream.edited_at = loop.time()
 
     def _is_exhausted(self, stream: AnswerStream) -> bool:
-        """True if only the edits, or the time, that the reply needs are left."""
+        """Whether only the edits or the time that the reply needs are left."""
         limits, age = self._client.limits, self._host.now() - stream.sent_at
         if limits.edits is not None and stream.edits >= limits.edits - RESERVED_EDITS:
             return True
@@ -423,5 +429,5 @@ class AnswerStreams:
 
 
 def next_sequence(last: int, age: float) -> int:
-    """A sequence for the next edit of a message that was sent ``age`` seconds ago."""
+    """Return the sequence of the next edit of a message that was sent ``age`` seconds ago."""
     return min(MAX_SEQUENCE, max(last + 1, int(age * SEQUENCE_PER_SECOND)))

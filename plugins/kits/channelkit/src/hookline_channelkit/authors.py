@@ -13,7 +13,7 @@ _BRACKETS = str.maketrans(dict.fromkeys("()", " "))
 
 
 def author_label(name: str, person: str = "") -> str:
-    """``NAME (CHANNEL:ID)``, or the name alone where the platform does not reveal the id.
+    """Return ``NAME (CHANNEL:ID)``, or only the name if the platform does not reveal the id.
 
     For ``Inbound.forwarded``. Round brackets and invisible characters are removed from the name, so
     that no name can pass for an id.
@@ -29,16 +29,18 @@ def author_label(name: str, person: str = "") -> str:
 
 
 def quoted_origin(label: str) -> Origin:
-    """For ``Inbound.origins``, where ``Inbound.quoted`` is neither the sender's text nor the bot's;
-    ``label`` is the :func:`author_label` of its author."""
+    """Return the origin of ``Inbound.quoted`` if it is neither the sender's text nor the bot's.
+
+    ``label`` is the :func:`author_label` of its author.
+    """
     return Origin("outside", f"quoted from {label}")
 
 
 def quote_fields(text: str, label: str = "", message: str | None = None) -> dict[str, Any]:
-    """The fields of an :class:`Inbound` for what it quotes.
+    """Return the fields of an :class:`Inbound` for its quotation.
 
     Args:
-        text: the quoted text; if it is empty there are no fields.
+        text: the quoted text; without it there are no fields.
         label: the :func:`author_label` of its author; empty if that is the sender or the bot.
         message: the id of the quoted message, if the platform says.
     """

@@ -18,7 +18,7 @@ from .events import ReceiveCallback
 from .problems import LogOnce
 
 CONNECT_TIMEOUT = 10.0
-"""Seconds for the first request; without an answer, receiving starts all the same."""
+"""Seconds for the first request; without an answer, receiving starts nevertheless."""
 MIN_RETRY_PAUSE, MAX_RETRY_PAUSE = 0.5, 30.0
 """Seconds to wait after a failure, doubled each time."""
 
@@ -52,8 +52,10 @@ class ListeningClient(PlatformClient):
         self._closables: list[Closable] = []
 
     async def connect(self, receive: ReceiveCallback) -> None:
-        """Start receiving. Raises :class:`CannotStart` for an account that the platform does not
-        know. Without a network it starts too, and receives as soon as there is one."""
+        """Start receiving, with or without a network.
+
+        Raises :class:`CannotStart` for an account that the platform does not know.
+        """
         await self.disconnect()
         self.receive = receive
         try:
@@ -74,7 +76,7 @@ class ListeningClient(PlatformClient):
         """Start receiving, with or without a network. Raises :class:`CannotStart`."""
 
     def heartbeat(self) -> None:
-        """Report a sign of life."""
+        """Report that the connection is alive."""
         if self.receive is not None:
             self.receive.heartbeat()
 
@@ -84,7 +86,7 @@ class ListeningClient(PlatformClient):
             self.receive.disconnected(reason)
 
     def close_later(self, closable: T) -> T:
-        """Close something together with the client."""
+        """Close an object together with the client, and return it."""
         self._closables.append(closable)
         return closable
 
@@ -101,11 +103,10 @@ class ListeningClient(PlatformClient):
 
 
 class lazy_client(cached_property[T]):
-    """Decorates a method of a :class:`ListeningClient` that creates what talks to the platform.
+    """Decorates a method of a :class:`ListeningClient` that creates its API client.
 
-    It is created once, when it is first used, so that a slow library is imported then, and it is
-    closed with the client. Raises :class:`CannotStart` if the settings of the account are not
-    valid.
+    The API client is created on first use, when its slow library is imported, and closed with the
+    channel's client. Raises :class:`CannotStart` if the settings of the account are not valid.
     """
 
     def __init__(self, create: Callable[[Any], T]) -> None:
@@ -123,14 +124,14 @@ class lazy_client(cached_property[T]):
 
 
 class PollLoop:
-    """Receives until it is cancelled. Trouble is logged once, and waited out.
+    """Receives until it is cancelled. Problems are logged once, and followed by a pause.
 
     Args:
         receive_once: receives once: one request for updates, or one socket until it ends. It is
-            called again at once, or after an error: at the time that a :class:`RetryAfter` says,
-            half a minute after a :class:`CannotStart` or :class:`PermissionDenied`, and after any
-            other with growing pauses.
-        log_once: where trouble is logged.
+            called again at once; after an error, at the time that a :class:`RetryAfter` says, half
+            a minute after a :class:`CannotStart` or :class:`PermissionDenied`, and after other
+            errors with growing pauses.
+        log_once: logs problems.
     """
 
     def __init__(self, receive_once: Callable[[], Awaitable[None]], log_once: LogOnce) -> None:
@@ -164,18 +165,20 @@ class PollLoop:
                 self.mark_receiving()
 
     def mark_receiving(self) -> None:
-        """All is well: what comes next is received. To be called by a socket that has opened."""
+        """Record that messages are received. Call it when a socket has opened."""
         self._pause, self._start_error = MIN_RETRY_PAUSE, None
         self._started.set()
         self._log_once.resolved("receiving again")
 
-    def warn(self, trouble: str) -> None:
-        """Log what is wrong, once until all is well again."""
-        self._log_once.warn(trouble)
+    def warn(self, problem: str) -> None:
+        """Log a problem, once until messages are received again."""
+        self._log_once.warn(problem)
 
     async def wait_started(self, seconds: float) -> None:
-        """Return when something is received for the first time, or after that time. Raises the
-        :class:`CannotStart` that prevents it."""
+        """Wait until receiving has started, at most ``seconds``.
+
+        Raises the :class:`CannotStart` that prevents it.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._started.wait()
@@ -184,8 +187,9 @@ class PollLoop:
 
 
 class PollingClient(ListeningClient):
-    """A client that receives with :meth:`receive_once`, again and again. A subclass writes that,
-    ``whoami``, and the methods that send.
+    """A client that receives by calling :meth:`receive_once` repeatedly.
+
+    A subclass implements that, ``whoami``, and the methods that send.
 
     Attributes:
         poll_loop: calls :meth:`receive_once`; a client with sockets calls its
@@ -194,7 +198,7 @@ class PollingClient(ListeningClient):
 
     open_timeout: ClassVar[float] = 0.0
     """Seconds that :meth:`connect` waits for ``poll_loop.mark_receiving()``, or for an error that
-    prevents it; 0 for a client that needs no more than :meth:`authenticate`."""
+    prevents it; 0 for a client that needs only :meth:`authenticate`."""
     _task: asyncio.Task[None] | None = None
 
     def __init__(self, host: Host, config: ChannelConfig | None = None) -> None:
@@ -211,7 +215,7 @@ class PollingClient(ListeningClient):
 
     @abstractmethod
     async def whoami(self) -> str:
-        """Whose token this is. Raises :class:`CannotStart` if the platform does not know it."""
+        """Return whose token this is. Raises :class:`CannotStart` if the platform rejects it."""
 
     async def listen(self, receive: ReceiveCallback) -> None:
         """Start polling."""

@@ -1,8 +1,8 @@
-"""A text that a running turn keeps up to date, such as a plan: one message that is edited.
+"""Shows a text that a running turn updates, such as a plan, in one message that is edited.
 
 A turn has at most one. The message is recorded in ``host.storage.kv`` before and after it is sent,
-so that the process that continues the turn edits that very message. The text is plain. Where the
-platform has no edits, the first text stays.
+so that the process that continues the turn edits the same message. The text is plain. On a platform
+without edits, the first text stays.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ PREFIX = "board:"
 """Before the chat and the inbound message in ``host.storage.kv``."""
 CUT_MARK = "\n…"
 STALE_SECONDS = 7 * 86_400.0
-"""Age at which a record is deleted whose turn never ended."""
+"""Age at which the record of a turn that never ended is deleted."""
 MAX_FAILURES = 3
-"""Requests that may fail in a row before a board is left as it is."""
+"""Failed requests in a row after which a board is no longer updated."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,13 +46,13 @@ class Board:
     """The message of one turn.
 
     Attributes:
-        chat: the chat that the turn is of.
+        chat: the turn's chat.
         inbound: the id of the message that the turn answers.
         room: the length that the text is cut to.
         message: the platform's id of the message, once it is sent.
-        in_doubt: the message was sent and its id never came back: it may be there.
+        in_doubt: the message was sent, but its id was not received: it may exist.
         sent_at: Unix time just before it was sent.
-        number: which message of the turn it is, from 0; one that cannot be edited is replaced.
+        number: the message's number in the turn, from 0; one that cannot be edited is replaced.
         edits: how often it was edited.
         sequence: that of the last edit.
         failures: requests that failed in a row.
@@ -60,7 +60,7 @@ class Board:
         shown: the text that the message shows.
         final: the turn has ended.
         closed: no more requests.
-        changed: set when there is something to do.
+        changed: set when there is work.
     """
 
     chat: str
@@ -120,8 +120,10 @@ class Boards:
         self._loaded.set()
 
     def show(self, chat: str, inbound: str, text: str) -> None:
-        """Show ``text`` in place of what the turn of a message showed before. Nothing is shown
-        before :meth:`load`: the turn of a dead process may continue before that."""
+        """Show ``text`` as the board of the turn that answers a message.
+
+        Nothing is shown before :meth:`load`: the turn of a dead process may continue before that.
+        """
         new = Board(chat, inbound, self._client.limits.text)
         board = self._open.setdefault(new.key, new)
         board.text = text
@@ -130,7 +132,7 @@ class Boards:
             self._host.spawn(self._follow(board), "board")
 
     def end(self, chat: str, inbound: str) -> None:
-        """The turn has ended: show the last text, and leave it."""
+        """End a turn: show the last text, and keep it."""
         key = Board(chat, inbound, 0).key
         if (board := self._open.get(key)) is not None:
             board.final = True

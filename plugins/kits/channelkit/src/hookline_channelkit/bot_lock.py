@@ -1,4 +1,4 @@
-"""One gateway per bot: a second one on this machine with the same token is refused."""
+"""Refuses a second gateway on this machine with the same bot."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LOCK_FOLDER = Path(".local", "state", "hookline", "bots")
 
 
 class BotLock:
-    """A lock on a bot, held while its channel runs; it ends with the process, however that dies.
+    """A lock on a bot, held while its channel runs, at most until the process ends.
 
-    On Linux it is the name of an abstract socket, which every process of the machine sees, whatever
-    its user, home and ``TMPDIR``, and which leaves no file. Elsewhere it is a locked file in the
-    user's home. Processes in a container or on another machine are not seen.
+    On Linux it is the name of an abstract socket. Every process of the machine sees it, with any
+    user, home and ``TMPDIR``, and it leaves no file. Elsewhere it is a locked file in the user's
+    home. Processes in a container or on another machine are not detected.
 
     Args:
-        identity: what only one gateway may use, usually a token; only a hash of it is visible.
-        folder: where to lock a file instead.
+        identity: the bot's identity, usually a token; only its hash is visible.
+        folder: a folder in which to lock a file instead.
     """
 
     def __init__(self, identity: str, folder: Path | None = None) -> None:
@@ -50,7 +50,7 @@ class BotLock:
         if self._lock is None:
             raise CannotStart(
                 "another gateway on this machine, or another channel of this one, uses the same "
-                "bot; stop it, or give this channel a bot of its own"
+                "bot; stop it, or use another bot for this channel"
             )
 
     def release(self) -> None:

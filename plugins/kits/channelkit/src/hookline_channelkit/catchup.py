@@ -1,9 +1,9 @@
-"""Reads what was written while the channel was away: a cursor per chat, and what comes after it.
+"""Reads missed messages: those after a chat's cursor.
 
-A chat is *behind* from the moment messages may have been missed until its history has been read up
-to the present. The next message that arrives in such a chat waits for that, so that order is kept;
-meanwhile the other chats are read one after the other. A cursor advances once its message is
-stored, and never past a message that could not be stored.
+A chat is *behind* from the moment when messages may have been missed until its history has been
+read completely. New messages in such a chat wait for that, which keeps their order; the other chats
+are read one after the other. A cursor advances once its message is stored, and never past a message
+that could not be stored.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LAST_CONNECTED_KEY = "last_connected"
 MAX_DISORDER = 60.0
 """Seconds by which messages may come late or out of order, and by which clocks may differ."""
 REREAD_SECONDS = 86_400.0
-"""For this long after its last message a chat is read again from a little before its cursor. Core
-knows for a week which messages it had."""
+"""Seconds after its last message in which a chat is read again from a little before its cursor.
+Core recognizes repeated messages for a week."""
 CURSOR_SECONDS = 30 * 86_400.0
-"""A chat that is silent for longer is read only if the platform lists it."""
+"""Seconds of silence after which a chat is read only if the platform lists it."""
 CHAT_RETRY_SECONDS = 5.0
-"""After a failure, messages that arrive do not wait for another attempt for this long."""
+"""Seconds after a failure in which new messages do not wait for another attempt."""
 MIN_RETRY_PAUSE, MAX_RETRY_PAUSE = 1.0, 60.0
 """Seconds to wait after a failure, doubled each time."""
 StoreEvent: TypeAlias = Callable[[InboundEvent], Awaitable[bool]]
@@ -42,8 +42,11 @@ StoreEvent: TypeAlias = Callable[[InboundEvent], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """``newest`` is the highest cursor that is stored, ``settled`` one before which no message can
-    be missing any more, and ``at`` the Unix time at which they began to differ."""
+    """The cursors of a chat.
+
+    ``newest`` is the highest stored cursor, ``settled`` one before which no message can be missing,
+    and ``at`` the Unix time at which they began to differ.
+    """
 
     newest: str
     settled: str
@@ -51,12 +54,12 @@ class _Cursor:
 
 
 class CatchUp:
-    """How far each chat has been read.
+    """Reads chats that are behind.
 
     Args:
         host: the plugin's host.
         client: the platform.
-        problems: where missing permissions are reported.
+        problems: reports missing permissions.
     """
 
     def __init__(self, host: Host, client: PlatformClient, problems: PermissionProblems) -> None:
@@ -67,7 +70,7 @@ class CatchUp:
         self._read_rounds: dict[str, int] = {}
         """The round in which each chat has caught up; it is behind unless that is the latest."""
         self._incomplete: set[str] = set()
-        """Chats of which a message could not be stored or whose history could not be read; their
+        """Chats with a message that could not be stored, or a history that could not be read; their
         cursors do not advance."""
         self._skipped: dict[str, str] = {}
         """Cursors of messages that are not for the agent, until they are stored."""
@@ -89,13 +92,13 @@ class CatchUp:
         self._since = connected - MAX_DISORDER
 
     def mark_all_behind(self) -> None:
-        """Messages may have been missed in any chat."""
+        """Record that messages may have been missed in any chat."""
         self._round += 1
         self._incomplete.clear()
         self._changed.set()
 
     def mark_failed(self, chat: str) -> None:
-        """An event of a chat could not be stored."""
+        """Record that an event of a chat could not be stored."""
         self._read_rounds.pop(chat, None)
         self._incomplete.add(chat)
         self._changed.set()
@@ -113,7 +116,7 @@ class CatchUp:
     async def catch_up(self, chat: str, store: StoreEvent) -> None:
         """Catch up with a chat before its next message is stored; the caller holds its lock.
 
-        A failure is logged: the message is stored all the same and the cursor does not advance.
+        A failure is logged; the message is stored nevertheless, and the cursor does not advance.
         """
         now = asyncio.get_running_loop().time()
         retry_at = self._failed_at.get(chat, float("-inf")) + CHAT_RETRY_SECONDS
@@ -121,7 +124,7 @@ class CatchUp:
             await self._read_history(chat, store)
 
     async def advance(self, event: InboundEvent) -> None:
-        """An event is stored: move the cursor of its chat. A failure is logged."""
+        """Move the cursor of a stored event's chat. A failure is logged."""
         history_chat, chat = event.history_chat, event.inbound.chat_id
         if not (event.cursor and self._client.has_history):
             return
@@ -131,15 +134,17 @@ class CatchUp:
             await self._move_cursor(chat, event.cursor)
 
     def skip(self, chat: str, cursor: str) -> None:
-        """A message need not be read again; the caller holds the chat's lock. The cursor is stored
-        by :meth:`save_connected`, from time to time."""
+        """Record that a message need not be read again; the caller holds the chat's lock.
+
+        The cursor is stored later, by :meth:`save_connected`.
+        """
         old = self._cursors.get(chat)
         is_newer = old is None or _number(cursor) > _number(old.newest)
         if is_newer and not self._is_behind(chat) and chat not in self._incomplete:
             self._skipped[chat] = cursor
 
     async def run(self, store: StoreEvent, lock_of: Callable[[str], asyncio.Lock]) -> None:
-        """Catch up with every chat that is behind, whenever one is, until cancelled."""
+        """Catch up with chats whenever any are behind, until cancelled."""
         pause = MIN_RETRY_PAUSE
         while True:
             if await self._catch_up_all(store, lock_of):
@@ -153,7 +158,7 @@ class CatchUp:
     async def _catch_up_all(
         self, store: StoreEvent, lock_of: Callable[[str], asyncio.Lock]
     ) -> bool:
-        """Returns False if a chat could not be read."""
+        """Catch up with all chats; return False if one could not be read."""
         self._changed.clear()
         if not self._client.has_history:
             return True
@@ -177,7 +182,7 @@ class CatchUp:
         return self._client.has_history and self._read_rounds.get(chat, 0) < self._round
 
     async def _read_history(self, chat: str, store: StoreEvent) -> bool:
-        """Read a chat's history; True if the chat is up to date."""
+        """Read a chat's history; return whether the chat is up to date."""
         this_round = self._round
         self._incomplete.discard(chat)
         try:
@@ -200,8 +205,11 @@ class CatchUp:
         return True
 
     def _start_of(self, chat: str) -> str:
-        """Where to read a chat from: a little before its cursor, if that has moved lately, because
-        a message that came out of order may be missing."""
+        """Return where to read a chat from.
+
+        That is a little before its cursor if the cursor has moved lately, because a message that
+        came out of order may be missing.
+        """
         cursor = self._cursors.get(chat)
         if cursor is None:
             return ""

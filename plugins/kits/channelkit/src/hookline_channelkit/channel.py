@@ -1,4 +1,4 @@
-"""The channel itself: :class:`NetworkChannel` joins a client with everything channels share."""
+"""The channel: :class:`NetworkChannel` combines a client with the shared code of channels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from .watchdog import ReconnectPolicy, Watchdog
 DAY = 86_400.0
 """Seconds."""
 REACTION_PREFIX = "reaction:"
-"""Before chat and message in ``host.storage.kv``: the agent's reaction to the message."""
+"""Prefix of chat and message in ``host.storage.kv``: the agent's reaction to the message."""
 SAVE_CONNECTED_INTERVAL = 60.0
 """Seconds between two writes of the time at which the channel was last connected."""
 
@@ -56,10 +56,10 @@ class ChannelOptions:
     Args:
         stream: show a running answer by editing one message.
         typing: show the typing indicator while a turn runs.
-        commands: the command menu: name and help; None = the usual one; {} = leave it alone.
-        max_bytes: size of the largest file that is accepted.
+        commands: the command menu: name and help; None = the usual menu; {} = leave it unchanged.
+        max_bytes: maximum size of a received file.
         reconnect: when to reconnect.
-        keep_days: days to keep files of messages; None = for ever.
+        keep_days: days that received files are kept; None = forever.
     """
 
     stream: bool = True
@@ -71,7 +71,7 @@ class ChannelOptions:
 
     @classmethod
     def from_config(cls, config: ChannelConfig) -> ChannelOptions:
-        """The options that the settings ask for."""
+        """Return the options of these settings."""
         return cls(
             stream=config.stream,
             commands=config.commands,
@@ -89,7 +89,7 @@ class NetworkChannel(Channel):
     Args:
         host: the plugin's host.
         client: the platform.
-        options: how it behaves.
+        options: the options of the channel.
     """
 
     network = True
@@ -127,7 +127,7 @@ class NetworkChannel(Channel):
     # The protocol Channel
 
     async def start(self) -> None:
-        """Connect; return when messages are received. Raises :class:`CannotStart`."""
+        """Connect, and wait until messages are received. Raises :class:`CannotStart`."""
         self._stopped.clear()
         self._bot_lock.acquire()
         try:
@@ -152,7 +152,7 @@ class NetworkChannel(Channel):
         ]
 
     async def _load(self) -> None:
-        """Load what earlier processes have stored, and delete what is old."""
+        """Load data of earlier processes, and delete old data."""
         await self._streams.load()
         await self._boards.load()
         await self._delivery.ledger.prune()
@@ -168,12 +168,12 @@ class NetworkChannel(Channel):
         self.host.spawn(self._menu.update(), "menu")
 
     async def _disconnect(self) -> None:
-        """Stop receiving; wait until what is being stored is stored."""
+        """Stop receiving, and finish storing received events."""
         await self.client.disconnect()
         await self._ingest.wait()
 
     async def wait(self) -> None:
-        """Return when the channel has been stopped."""
+        """Wait until the channel is stopped."""
         await self._stopped.wait()
 
     async def stop(self) -> None:
@@ -198,7 +198,7 @@ class NetworkChannel(Channel):
     async def send(self, reply: Reply) -> Sequence[str]:
         """Deliver a reply. Returns the ids of its messages, texts first.
 
-        Raises what the client raises; core calls again later, and the delivered parts are not sent
+        Raises the client's errors; core calls again later, and the delivered parts are not sent
         again. A reply to a chat that is gone raises nothing: it is given up and logged.
         """
         return await self._delivery.send(reply)
@@ -227,9 +227,11 @@ class NetworkChannel(Channel):
         return await self.client.open_thread(chat_id, message_id)
 
     async def private_chat(self, user_id: str) -> str | None:
-        """The private chat with a person, opened if necessary; None if there is none, or if the
-        platform does not answer. An admin who is named in config but has never written is asked
-        there."""
+        """Return the private chat with a person, opened if necessary.
+
+        None if there is none or the platform does not answer. An admin who is listed in config but
+        has never written is asked there.
+        """
         try:
             return await self.client.private_chat(user_id)
         except HooklineError as error:
@@ -243,26 +245,31 @@ class NetworkChannel(Channel):
         return await self._ingest.ingest(event)
 
     async def skip(self, chat: str, cursor: str) -> None:
-        """A message is not for the agent; see :class:`ReceiveCallback`."""
+        """Skip a message that is not for the agent; see :class:`ReceiveCallback`."""
         await self._ingest.skip(chat, cursor)
 
     def heartbeat(self) -> None:
-        """The platform is reachable. From time to time that is stored: chats that are still unknown
-        are later read from then on."""
+        """Record that the platform is reachable.
+
+        The time is stored at intervals: chats that are still unknown are later read from it on.
+        """
         now = asyncio.get_running_loop().time()
         if now - self._connected_saved_at > SAVE_CONNECTED_INTERVAL:
             self._connected_saved_at = now
             self.host.spawn(self._catch_up.save_connected(), "save connected")
 
     def reconnected(self) -> None:
-        """The connection is new, and messages may have been missed."""
+        """Record that the connection is new and messages may have been missed."""
         self._catch_up.mark_all_behind()
 
     # Called by the plugin
 
     def accepted(self, inbound: Inbound) -> None:
-        """No plugin has refused this message. If it is a press, its buttons are removed; and only
-        now its sender is told about a file that was not accepted."""
+        """Handle a message that no plugin has refused.
+
+        The buttons of a press are removed, and the sender is notified of a file that was not
+        accepted.
+        """
         if inbound.kind == "press" and inbound.target:
             self.host.spawn(self._remove_buttons(inbound.chat_id, inbound.target), "buttons")
         if (notice := self._downloader.pop_notice(inbound.message_id)) is not None:
@@ -282,13 +289,16 @@ class NetworkChannel(Channel):
             await self._rates.acquire(chat)
             await self.client.send_text(chat, sentence, SendOptions(kind="notice"))
         except Exception as error:
-            self.host.log.warning("cannot tell the sender about a file: %s", error)
+            self.host.log.warning("cannot notify the sender of a file: %s", error)
 
     # Signals
 
     def _connect_early(self) -> None:
-        """Connect the signals that matter before :meth:`start`: turns that a dead process left
-        continue before that, and later messages of their chats wait for their replies."""
+        """Connect the signals that are needed before :meth:`start`.
+
+        Turns of a dead process continue before that, and later messages of their chats wait for
+        their replies.
+        """
         receivers: dict[str, Callable[..., None]] = {
             "post_tool": self._post_tool,
             "end_of_turn": self._end_of_turn,
@@ -341,7 +351,7 @@ class NetworkChannel(Channel):
             self._streams.start(turn.inbound.chat_id, turn.inbound.message_id, turn.session.id)
 
     def _remote_turn(self, event: RemoteTurnEvent, *, ctx: Context | None = None) -> None:
-        """A turn of the channel runs in another process."""
+        """Handle an event of a turn that runs in another process."""
         if event.channel != self.name:
             return
         chat, message, session = event.chat_id, event.message_id, event.session_id
@@ -373,7 +383,7 @@ class NetworkChannel(Channel):
             self._streams.end_response(ctx.session.id)
 
     def _post_tool(self, result: ToolResult, *, ctx: Context | None = None) -> None:
-        """Show a text that a tool keeps up to date, such as a plan: its result has a ``board``."""
+        """Show a text that a tool updates, such as a plan: its result has a ``board``."""
         if ctx is None or not result.ok or not isinstance(result.data, Mapping):
             return
         if "board" in result.data and result.shown and self._is_mine(turn := ctx.turn):
@@ -406,7 +416,7 @@ class NetworkChannel(Channel):
 
 
 class _Receive:
-    """What a client calls with the events it receives (protocol :class:`ReceiveCallback`)."""
+    """Receives a client's events (protocol :class:`ReceiveCallback`)."""
 
     def __init__(self, channel: NetworkChannel, watchdog: Watchdog) -> None:
         self._channel, self._watchdog = channel, watchdog

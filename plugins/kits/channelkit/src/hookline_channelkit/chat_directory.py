@@ -1,4 +1,4 @@
-"""Chats with more than one id, and the private chat of each person; both are stored for good."""
+"""Stores chats with more than one id, and the private chat of each person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRIVATE_CHATS_KEY = "private_chats"
 
 
 class ChatAliases:
-    """Chats that the platform has given a new id.
+    """Chats that have a new id on the platform.
 
     A chat keeps its first id as its name in Hookline, because its session, notes and access are
     stored under that name.
@@ -31,12 +31,12 @@ class ChatAliases:
             await self._host.storage.kv.set(ALIASES_KEY, ids)
 
     async def name_of(self, chat_id: str) -> str:
-        """The name of the chat with this id."""
+        """Return the name of the chat with this id."""
         ids = await self._load()
-        return next((name for name, one in ids.items() if one == chat_id), chat_id)
+        return next((name for name, known in ids.items() if known == chat_id), chat_id)
 
     async def id_of(self, name: str) -> str:
-        """The current id of a chat."""
+        """Return the current id of a chat."""
         return (await self._load()).get(name, name)
 
     async def _load(self) -> dict[str, str]:
@@ -47,14 +47,14 @@ class ChatAliases:
 
 
 class PrivateChats:
-    """The private chat of each person, where it has an id of its own."""
+    """The private chat of each person, on platforms where it has its own id."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._chats: dict[str, str] | None = None
 
     async def all(self) -> Mapping[str, str]:
-        """Every known private chat, by person."""
+        """Return every known private chat, by person."""
         if self._chats is None:
             self._chats = dict(await self._host.storage.kv.get(PRIVATE_CHATS_KEY, {}))
         return self._chats

@@ -1,4 +1,4 @@
-"""What a channel plugin writes: the :class:`PlatformClient` of one platform."""
+"""The interface to one platform, which a channel plugin implements: :class:`PlatformClient`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .limits import Limits
 from .markdown import Renderer, render_markdown
 
 LINK_PREVIEWS = False
-"""Whether a platform, or a reader's app, may fetch what an answer links to: never.
+"""Whether a platform, or a reader's app, may fetch the links of an answer: never.
 
-A preview is a request that no person made, to an address that the model wrote, and whatever the
-address contains (``https://example.org/?d=SECRET``) is sent with it. A client switches previews off
+A preview is a request that no person made, to an address that the model wrote, and it sends the
+whole address (``https://example.org/?d=SECRET``). A client switches previews off
 in every :meth:`PlatformClient.send_text`, :meth:`PlatformClient.edit_message` and caption: Telegram
 ``link_preview_options.is_disabled``, Discord the flag ``SUPPRESS_EMBEDS``, Slack ``unfurl_links``
-and ``unfurl_media`` false. Where a platform has no such switch, addresses are sent as code. For the
+and ``unfurl_media`` false. Without such a switch, addresses are sent as code. For the
 same reason a Markdown image becomes a text link (:meth:`Renderer.image`), and a file is sent as
 bytes, never as an address.
 """
@@ -36,12 +36,12 @@ class Unknown(Enum):
 
 
 UNKNOWN: Final = Unknown.UNKNOWN
-"""The result of :meth:`PlatformClient.find_message` where the platform cannot tell."""
+"""The result of :meth:`PlatformClient.find_message` if the platform cannot find out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """How a message is sent or edited. More fields may be added.
+    """How to send or edit a message. More fields may be added.
 
     Args:
         token: 24 letters and digits that identify this part of this reply: the same for every
@@ -80,8 +80,9 @@ class SendOptions:
 
 
 class PlatformClient(ABC):
-    """One platform, one request per method. Methods raise the errors of :mod:`.errors`, and never
-    retry: the kit does.
+    """One platform, with one request per method.
+
+    Methods raise the errors of :mod:`.errors` and never retry: the kit does.
 
     ``chat`` is the ``chat_id`` of an :class:`Inbound`; message ids are the platform's, as text. The
     watchdog relies on a client working again after ``disconnect`` and ``connect``. Six methods are
@@ -91,12 +92,12 @@ class PlatformClient(ABC):
     limits: Limits
     """What the platform allows."""
     can: ClassVar[frozenset[Feature]] = frozenset({"edits", "files", "typing"})
-    """What the platform can do (see ``Channel``)."""
+    """The platform's features (see ``Channel``)."""
     has_history: ClassVar[bool] = False
-    """True if :meth:`history` returns what was written while the channel was away; False where the
-    platform stores messages itself until they are acknowledged (Telegram: 24 hours)."""
+    """Whether :meth:`history` returns missed messages; False if the platform itself stores messages
+    until they are acknowledged (Telegram: 24 hours)."""
     renderer: ClassVar[Renderer | None] = None
-    """Writes the platform's dialect; None where that is Markdown."""
+    """Writes the platform's dialect; None if that is Markdown."""
     pause_requests: Callable[[str, RetryAfter], None] = staticmethod(lambda _chat, _error: None)
     """Set by the kit. Call ``self.pause_requests(chat, RetryAfter(0.4, kind="text"))`` after a
     successful request whose headers say that the next one would exceed the rate limit
@@ -122,24 +123,29 @@ class PlatformClient(ABC):
         Raises any exception if not."""
 
     async def list_chats(self) -> Sequence[str]:
-        """The chats that the bot is in, as far as the platform tells. Chats that the kit has seen
-        before need not be among them."""
+        """Return the bot's chats, as far as the platform lists them.
+
+        Chats that the kit already knows may be missing.
+        """
         return ()
 
     async def history(self, chat: str, after: str, since: float) -> AsyncIterator[InboundEvent]:
-        """What people wrote in a chat, oldest first: everything with a cursor above ``after``, or
-        if that is empty, everything sent at the Unix time ``since`` or later.
+        """Yield people's messages in a chat, oldest first.
 
-        An async generator that fetches its pages on demand. It may repeat what is known, and leaves
-        out what is not for the agent. Each event has a cursor and is the same as if it had been
-        received live. Raises :class:`PermissionDenied` where the bot may not read the chat.
+        Those with a cursor above ``after``, or if that is empty, those sent at the Unix time
+        ``since`` or later. Pages are fetched on demand. Known messages may be repeated; messages
+        that are not for the agent are left out. Each event has a cursor and is the same as if it
+        had been received live. Raises :class:`PermissionDenied` if the bot may not read the chat.
         """
         return
         yield  # makes this an async generator
 
     async def fetch_file(self, file: RemoteFile) -> bytes | AsyncIterable[bytes]:
-        """The bytes of a file. Raises :class:`ChatGone` if the platform will never return it, or
-        any other exception if it is worth another attempt."""
+        """Return the bytes of a file.
+
+        Raises :class:`ChatGone` if the platform will never return it, and other exceptions if
+        another attempt is useful.
+        """
         raise ChatGone("this platform has no files")
 
     # Sending
@@ -161,9 +167,11 @@ class PlatformClient(ABC):
 
     @abstractmethod
     async def send_file(self, chat: str, item: Attachment | Audio, options: SendOptions) -> str:
-        """Send a file with ``options.caption``; its ``mime`` was determined by its content. An
-        :class:`Audio` is sent as a voice message where the platform has them. Returns the id of the
-        message."""
+        """Send a file with ``options.caption``, and return the message's id.
+
+        Its ``mime`` was determined by its content. An :class:`Audio` is sent as a voice message if
+        the platform has them.
+        """
 
     async def find_message(
         self, chat: str, token: str, text: str, since: float
@@ -171,16 +179,16 @@ class PlatformClient(ABC):
         """Look up a message that may have been delivered.
 
         Args:
-            chat: where it was sent.
-            token: that of its :class:`SendOptions`.
-            text: what was to be sent: a caption for a file, empty if it is not known.
+            chat: the chat to which it was sent.
+            token: the token of its :class:`SendOptions`.
+            text: the text to be sent: a caption for a file, empty if unknown.
             since: the Unix time just before the first attempt.
 
         Returns:
-            Its id if it is there, whatever the platform has made of the text. None if it is not
-            there, or if the platform drops a repeat of the token: it is then sent again with the
-            same token. :data:`UNKNOWN` if the platform cannot tell: it is then sent again, marked
-            as a possible repeat.
+            Its id if it exists, even with a changed text. None if it does not exist, or if the
+            platform drops a repeated token: it is then sent again with the same token.
+            :data:`UNKNOWN` if the platform cannot find out: it is then sent again, marked as a
+            possible repeat.
 
         Raises:
             Exception: the kit asks again later.
@@ -191,14 +199,16 @@ class PlatformClient(ABC):
         """Show the typing indicator for some seconds."""
 
     async def hide_typing(self, chat: str) -> None:  # noqa: B027
-        """Hide the typing indicator, on a platform where it does not expire. Called once after the
-        last :meth:`show_typing`."""
+        """Hide the typing indicator, if it does not expire.
+
+        Called once after the last :meth:`show_typing`.
+        """
 
     async def remove_buttons(self, chat: str, message_id: str) -> None:  # noqa: B027
-        """Remove the buttons of a message: a press was accepted."""
+        """Remove the buttons of a message after a press was accepted."""
 
     async def react(self, chat: str, message_id: str, emoji: str) -> str:
-        """React to a message. Returns what :meth:`remove_reaction` needs."""
+        """React to a message. Returns the ``reaction`` for :meth:`remove_reaction`."""
         raise ChatGone("this platform has no reactions")
 
     async def remove_reaction(  # noqa: B027
@@ -212,8 +222,10 @@ class PlatformClient(ABC):
         raise ChatGone("this platform has no threads")
 
     async def private_chat(self, person: str) -> str | None:
-        """The private chat with a person, opened if necessary; None if there is none. Used for a
-        reply that only they may see, on a platform without ephemeral messages."""
+        """Return the private chat with a person, opened if necessary; None if there is none.
+
+        Used for a reply that only they may see, on a platform without ephemeral messages.
+        """
         return None
 
     def render(self, markdown: str) -> str:
@@ -224,21 +236,29 @@ class PlatformClient(ABC):
 
     @property
     def identity(self) -> str:
-        """What only one gateway may use at a time: the platform's address and the token. Only a
-        hash of it is used. Empty: any number of gateways may run."""
+        """What only one gateway may use at a time: the platform's address and the token.
+
+        Only a hash of it is used. If empty, any number of gateways may run.
+        """
         return ""
 
     async def whoami(self) -> str:
-        """Whose token this is, as a sentence for ``hookline doctor`` ("the bot is @name"). Raises
-        :class:`CannotStart` with ``PROBLEM; WHAT TO DO``."""
+        """Return whose token this is, for ``hookline doctor``: "the bot is @name".
+
+        Raises :class:`CannotStart` with ``PROBLEM; WHAT TO DO``.
+        """
         await self.probe()
         return "the platform answers"
 
     async def missing_permissions(self) -> Sequence[str]:
-        """What the bot lacks (scopes, intents, settings), for ``hookline doctor``: a sentence
-        ``PROBLEM; WHAT TO DO`` for each."""
+        """Return missing scopes, intents and settings, for ``hookline doctor``.
+
+        Each is a sentence ``PROBLEM; WHAT TO DO``.
+        """
         return ()
 
     async def set_commands(self, commands: Mapping[str, str]) -> None:  # noqa: B027
-        """Set the platform's command menu: name without slash, and help text. The kit calls this
-        after connecting, if the commands differ from those set last."""
+        """Set the platform's command menu: name without slash, and help text.
+
+        The kit calls this after connecting if the commands differ from those set last.
+        """

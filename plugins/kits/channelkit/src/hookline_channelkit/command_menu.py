@@ -1,4 +1,4 @@
-"""The menu of commands that a platform shows."""
+"""Sets the menu of commands that a platform shows."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ DEFAULT_MENU = {
 }
 """The menu unless config has one, in this order."""
 DIGEST_KEY = "menu"
-"""Key of a digest of the menu that was set last, in ``host.storage.kv``: some platforms allow few
+"""Key in ``host.storage.kv`` of a digest of the menu that was set last: some platforms allow few
 changes a day."""
 
 
 class CommandMenu:
-    """Keeps the platform's menu in step with the commands that exist.
+    """Sets the platform's menu to the existing commands.
 
     Args:
         host: the plugin's host.
         client: the platform.
-        commands: the menu from config; None = those of :data:`DEFAULT_MENU` that exist; {} = leave
-            the menu alone.
+        commands: the menu from config; None = the existing ones of :data:`DEFAULT_MENU`; {} =
+            leave the menu unchanged.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class CommandMenu:
         self._host, self._client, self._commands = host, client, commands
 
     async def update(self) -> None:
-        """Set the menu, if it is not the one that was set last. A failure is logged."""
+        """Set the menu if it has changed. A failure is logged."""
         if self._commands == {}:
             return
         try:
@@ -68,7 +68,7 @@ class CommandMenu:
 
 
 async def _available_commands(host: Host) -> Mapping[str, str]:
-    """Those of :data:`DEFAULT_MENU` that core or a plugin provides."""
+    """Return the commands of :data:`DEFAULT_MENU` that core or a plugin provides."""
     inspection = host.services[Inspection]
     available = set(CORE_COMMANDS)
     for row in await inspection.plugins():

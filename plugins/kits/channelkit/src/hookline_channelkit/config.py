@@ -13,19 +13,20 @@ from pydantic import BaseModel, Field, SecretStr
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Something that proves to the platform who the bot is: a token, a secret, an app id. The
-    settings have a field of its name. Its texts are parts of sentences.
+    """Something that identifies the bot to the platform: a token, a secret, an app id.
+
+    The settings have a field of its name. Its texts are parts of sentences.
 
     Args:
         name: the field.
         env_var: the environment variable, or line of ``.env``, that is read if config has no value.
-            It belongs to the first bot of a kind; another, such as ``telegram:work``, names its own
+            Only the first bot of a kind uses it; another, such as ``telegram:work``, names its own
             variable in config.
         pattern: a regular expression that matches all of a valid value.
-        label: what it is called: ``token``.
-        format_hint: what it looks like, after "it": ``looks like 123456:ABC-def``.
+        label: its designation: ``token``.
+        format_hint: its format, after "it": ``looks like 123456:ABC-def``.
         create_hint: how to get one: ``create a bot with @BotFather``.
-        source: where it is copied from: ``@BotFather``.
+        source: where to copy it from: ``@BotFather``.
     """
 
     name: str
@@ -37,14 +38,17 @@ class Credential:
     source: str
 
     def field(self, default: Any = SecretStr(""), **extra: Any) -> Any:  # noqa: B008
-        """The field of the settings. ``extra`` is what ``hookline init`` shows as well: ``guide``,
-        ``link``, and ``ask`` for a value that is not secret."""
+        """Return the field of the settings.
+
+        ``extra`` is for ``hookline init``: ``guide``, ``link``, and ``ask`` for a value that is not
+        secret.
+        """
         description = f"The {self.label}, from {self.source}; default: ${self.env_var}."
         extra = {"env": self.env_var, **extra}
         return Field(default=default, description=description, json_schema_extra=extra)
 
     def value(self, config: BaseModel, host: Host) -> str:
-        """The value from config, else from the environment; empty if there is none."""
+        """Return the value from config, else from the environment; empty if there is none."""
         configured = getattr(config, self.name)
         if isinstance(configured, SecretStr):
             configured = configured.get_secret_value()
@@ -52,7 +56,7 @@ class Credential:
         return (str(configured) or from_env).strip()
 
     def rejected(self, platform: str) -> str:
-        """The error if the platform does not accept it, as ``PROBLEM; WHAT TO DO``."""
+        """Return the error for a rejected value, as ``PROBLEM; WHAT TO DO``."""
         plugin = self.env_var.partition("_")[0].casefold()
         return (
             f"{platform} rejected {plugin}.{self.name}; copy it again from {self.source} and set "
@@ -60,7 +64,7 @@ class Credential:
         )
 
     def problem(self, value: str, plugin: str) -> str | None:
-        """Why ``value`` cannot be valid, as ``PROBLEM; WHAT TO DO``, or None. It is not tried."""
+        """Return a problem of ``value`` as ``PROBLEM; WHAT TO DO``, or None. It is not tried."""
         if re.fullmatch(self.pattern, value):
             return None
         is_first = ":" not in plugin
@@ -73,12 +77,12 @@ class Credential:
 
 
 class ChannelConfig(BaseModel):
-    """How a channel behaves. A subclass adds the account, and may set other defaults."""
+    """Settings of every channel. A subclass adds the account, and may change defaults."""
 
     credentials: ClassVar[tuple[Credential, ...]] = ()
     """The credentials of the account; each has a field of its name."""
 
-    stream: bool = Field(default=True, description="Show a running answer by editing a message.")
+    stream: bool = Field(default=True, description="Stream answers by editing a message.")
     edit_every: float = Field(
         default=1.5, ge=0.2, description="Minimum seconds between two edits of a message."
     )
@@ -88,22 +92,19 @@ class ChannelConfig(BaseModel):
     )
     commands: dict[str, str] | None = Field(
         default=None,
-        description="The command menu: name and help; null: the usual ones; {}: leave it alone.",
+        description="The command menu: name and help; null: the usual commands; {}: unchanged.",
     )
-    max_bytes: int = Field(
-        default=20_000_000, ge=1, description="Size of the largest file that is accepted."
-    )
+    max_bytes: int = Field(default=20_000_000, ge=1, description="Maximum size of a received file.")
     keep_days: float | None = Field(
-        default=30.0, gt=0, description="Days to keep files of messages; null: for ever."
+        default=30.0, gt=0, description="Days that received files are kept; null: forever."
     )
 
     def account(self, host: Host) -> Mapping[str, str]:
-        """The credentials by name, from config or the environment; a missing one is empty."""
-        return {one.name: one.value(self, host) for one in self.credentials}
+        """Return the credentials by name, from config or the environment; empty if missing."""
+        return {known.name: known.value(self, host) for known in self.credentials}
 
     def account_problem(self, host: Host) -> str | None:
-        """What is wrong with the credentials, as ``PROBLEM; WHAT TO DO``, or None. They are not
-        tried."""
+        """Return a problem of the credentials as ``PROBLEM; WHAT TO DO``, or None."""
         values = self.account(host)
         problems = (one.problem(values[one.name], host.plugin) for one in self.credentials)
         return next(filter(None, problems), None)
@@ -113,8 +114,9 @@ class ChannelConfigWithBots(ChannelConfig):
     """The settings of a channel whose groups may have other bots."""
 
     bots: Literal["none", "mentions"] = Field(
-        default="none", description="Other bots: ignore them, or hear messages that mention us."
+        default="none",
+        description="Messages of other bots: accept none, or those that mention this bot.",
     )
     bot_messages: int = Field(
-        default=10, ge=1, description="Messages per hour that are heard from a bot in a chat."
+        default=10, ge=1, description="Maximum messages an hour accepted from one bot in one chat."
     )

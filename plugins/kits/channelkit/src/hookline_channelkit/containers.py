@@ -26,13 +26,13 @@ class BoundedDict(OrderedDict[K, V]):
 
 
 class ChatLocks:
-    """A lock for each chat, for as long as somebody uses it; it keeps what a chat does in order."""
+    """A lock for each chat, kept while it is used; it keeps the chat's actions in order."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, chat: str) -> asyncio.Lock:
-        """The lock of a chat."""
+        """Return the lock of a chat."""
         lock = self._locks.get(chat)
         if lock is None:
             lock = self._locks[chat] = asyncio.Lock()

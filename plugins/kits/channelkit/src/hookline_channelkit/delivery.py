@@ -1,4 +1,4 @@
-"""Delivers replies: in pieces that are each sent once, with markup, files and buttons."""
+"""Delivers replies with markup, files and buttons, in pieces that are each sent once."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .rate_limiter import RateLimiter
 from .sent_messages import ButtonLabels, SentMessages
 
 REPEAT_MARK = "(may be a repeat)"
-"""Before a part that may have been delivered already, where the platform cannot tell."""
+"""Precedes a part that may have been delivered, if the platform cannot find out."""
 MAX_RATE_LIMIT_WAIT = 60.0
-"""A :class:`RetryAfter` is waited out here up to these seconds; beyond that core tries later."""
+"""Seconds of the longest :class:`RetryAfter` that is waited out here; core handles longer ones."""
 BUTTONS_ONLY_TEXT = "Please choose."
-"""Above buttons that came without text."""
+"""The text of buttons without text."""
 
 
 class Delivery:
@@ -48,7 +48,7 @@ class Delivery:
         streams: the messages of running turns, which become their replies.
         problems: where missing permissions are reported.
         labels: stores the labels of buttons.
-        sent: notes the messages that are sent.
+        sent: records the messages that are sent.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class Delivery:
     async def send(self, reply: Reply) -> Sequence[str]:
         """Deliver a reply. Returns the ids of its messages, texts first.
 
-        Raises what the client raises; the next call then continues where this one ended. A reply to
-        a chat that is gone, or that the bot may not write to, is given up.
+        Raises the client's errors; the next call then continues where this one ended. A reply to a
+        chat that is gone, or to which the bot may not write, is given up.
         """
         try:
             ids = await self._send(reply)
         except BaseException:
             self.labels.end(reply.id)
             raise
-        if not reply.session.id:  # core did not send it and will not announce it
+        if not reply.session.id:  # not from core, which will not announce it
             self.labels.end(reply.id)
         return ids
 
@@ -101,7 +101,7 @@ class Delivery:
 
 
 class _DeliveryAttempt:
-    """One attempt at delivering what is left of a reply."""
+    """One attempt to deliver the rest of a reply."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _DeliveryAttempt:
         self._room = delivery.client.limits.text
 
     async def run(self) -> None:
-        """Send what is left."""
+        """Send the rest."""
         progress = self._progress
         await self._wait_out_limits(self._choose_chat)
         await self._wait_out_limits(self._settle_stream)
@@ -136,7 +136,7 @@ class _DeliveryAttempt:
             await self._record()
 
     async def _wait_out_limits(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Run a step, again after a rate limit."""
+        """Run a step, and repeat it after a rate limit."""
         while True:
             try:
                 return await step()
@@ -146,15 +146,14 @@ class _DeliveryAttempt:
                     raise
 
     async def _record(self) -> None:
-        """Record the progress; with its last part the reply is done."""
+        """Record the progress; after its last part the reply is done."""
         progress, reply = self._progress, self._reply
         all_text = progress.sent >= len(self._text)
         progress.done = all_text and progress.files >= len(reply.attachments)
         await self._ledger.record(reply, progress)
 
     async def _choose_chat(self) -> None:
-        """Send a reply for one person to their private chat, if the platform has no ephemeral
-        messages."""
+        """Send a reply for one person to their private chat if there are no ephemeral messages."""
         person = self._reply.audience
         if person is None or "ephemeral" in self._client.can:
             return
@@ -214,18 +213,18 @@ class _DeliveryAttempt:
         await self._confirm(message, piece.end)
 
     def _next_piece(self, mark: str) -> Piece:
-        """The next piece, with ``mark`` before it."""
+        """Return the next piece, with ``mark`` before it."""
         piece = next_piece(
             self._text, self._limits, self._progress.sent, room=self._room, frame=mark
         )
         return replace(piece, text=mark + piece.text)
 
     def _end_of(self, end: int) -> int:
-        """Where a piece ends; whitespace at the end of the text is not sent."""
+        """Return where a piece ends; whitespace at the end of the text is not sent."""
         return end if self._text[end:].strip() else len(self._text)
 
     async def _confirm(self, message: str, end: int) -> None:
-        """A piece is delivered as ``message``."""
+        """Record that a piece was delivered as ``message``."""
         progress = self._progress
         progress.sent = self._end_of(end)
         progress.ids.append(message)
@@ -240,12 +239,12 @@ class _DeliveryAttempt:
         return buttons if limit is None or len(buttons) <= limit else ()
 
     def _edits_stream(self) -> bool:
-        """True if the next piece goes into the message of the running turn."""
+        """Whether the next piece goes into the message of the running turn."""
         has_message = self._stream is not None and self._stream.message is not None
         return has_message and self._progress.sent == 0
 
     async def _send_piece(self, piece: Piece, token: str) -> str:
-        """Send a piece, as plain text if the platform rejects its markup; the id of its message."""
+        """Send a piece, as plain text if its markup is rejected; return the message's id."""
         is_last = self._end_of(piece.end) >= len(self._text)
         options = self._options(token, choices=self._choices() if is_last else ())
         if options.choices:
@@ -266,7 +265,7 @@ class _DeliveryAttempt:
             return ""
 
     async def _put(self, text: str, options: SendOptions) -> str:
-        """Edit the message of the running turn, or send a new one; the id."""
+        """Edit the message of the running turn, or send a new one; return its id."""
         stream = self._stream
         if stream is not None and stream.message is not None and self._progress.sent == 0:
             try:
@@ -298,7 +297,7 @@ class _DeliveryAttempt:
         return message
 
     async def _request(self, kind: Kind, send: Callable[[], Awaitable[str]]) -> str:
-        """Send a new message, and record it before and after; its id."""
+        """Send a new message, and record it before and after; return its id."""
         progress = self._progress
         await self._rates.acquire(self._chat, kind)
         await self._ledger.begin(self._reply, progress)
@@ -319,8 +318,10 @@ class _DeliveryAttempt:
         return message
 
     async def _look_up(self, token: str, text: str) -> str | None:
-        """The message that may have been delivered, or None to send it again: marked, if the
-        platform cannot tell."""
+        """Return a message that was delivered already, or None to send it again.
+
+        It is marked as a possible repeat if the platform cannot find out.
+        """
         progress = self._progress
         found = await self._client.find_message(self._chat, token, text, progress.began)
         if found is UNKNOWN:

@@ -1,4 +1,4 @@
-"""What has been delivered of each reply, recorded so that no confirmed part is ever sent again."""
+"""Records the delivered parts of each reply, so that no confirmed part is sent again."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ PREFIX = "sent:"
 MAX_FINISHED = 64
 """Records of finished replies that are kept until core confirms them."""
 STALE_SECONDS = 7 * 86_400.0
-"""Age at which a record is deleted that nobody asked for."""
+"""Age at which an unused record is deleted."""
 
 
 @dataclass(slots=True)
 class DeliveryProgress:
-    """How much of a reply is delivered.
+    """The delivered part of a reply.
 
     Attributes:
         sent: characters of its text that are delivered.
         files: attachments that are delivered or given up.
         in_flight: a request for the next part was made, and its result is not recorded.
-        unsure: that request may have been carried out.
-        marked: the platform could not tell whether it was; the next attempt is marked as a possible
-            repeat.
+        unsure: that request may have been executed.
+        marked: the platform could not find out; the next attempt is marked as a possible repeat.
         began: Unix time just before the first attempt at the next part; 0 before that.
         end: the character of the text that ends the part in flight.
         ids: the platform's ids of the delivered messages, in order.
-        done: all of it is delivered, or given up.
+        done: the whole reply is delivered or given up.
         at: Unix time of the last change.
     """
 
@@ -47,13 +46,13 @@ class DeliveryProgress:
     at: float = 0.0
 
     def confirm(self) -> None:
-        """The part in flight is delivered."""
+        """Record that the part in flight is delivered."""
         self.in_flight = self.unsure = self.marked = False
         self.began = 0.0
 
 
 def delivery_token(*part: str | int) -> str:
-    """24 letters and digits that identify a part of a reply, always the same."""
+    """Return 24 letters and digits that identify a part of a reply, always the same."""
     name = "\0".join(map(str, part)).encode("utf-8", "surrogatepass")
     return hashlib.sha256(name).hexdigest()[:24]
 
@@ -61,7 +60,7 @@ def delivery_token(*part: str | int) -> str:
 class DeliveryLedger:
     """The progress of every reply that is being delivered, in memory and in ``host.storage.kv``.
 
-    Memory comes first: while the process lives, a store that cannot write does no harm.
+    Memory is used first, so that a failing store does no harm while the process lives.
     """
 
     def __init__(self, host: Host) -> None:
@@ -69,7 +68,7 @@ class DeliveryLedger:
         self._known: OrderedDict[str, DeliveryProgress] = OrderedDict()
 
     async def open(self, reply: Reply) -> DeliveryProgress:
-        """The progress of a reply; ``unsure`` if its next part may be delivered already.
+        """Return the progress of a reply; ``unsure`` if its next part may be delivered already.
 
         Raises ``StoreError`` if it cannot be read: then nothing may be sent.
         """
@@ -84,8 +83,7 @@ class DeliveryLedger:
         return progress
 
     async def begin(self, reply: Reply, progress: DeliveryProgress) -> None:
-        """Record that the next request is about to be made. Raises ``StoreError``: then it must not
-        be made."""
+        """Record that the next request will be made. After a ``StoreError`` it must not be."""
         progress.in_flight = True
         progress.began = progress.began or self._host.now()
         try:
@@ -102,11 +100,11 @@ class DeliveryLedger:
             self._host.log.warning("cannot record what was delivered: %s", error)
         if progress.done:
             finished = [reply_id for reply_id, one in self._known.items() if one.done]
-            for reply_id in finished[:-MAX_FINISHED]:  # core did not post them, and never confirms
+            for reply_id in finished[:-MAX_FINISHED]:  # not from core, which never confirms them
                 await self.forget(reply_id)
 
     async def forget(self, reply_id: str) -> None:
-        """Core has confirmed that the reply is delivered."""
+        """Delete the record of a reply whose delivery core has confirmed."""
         if self._known.pop(reply_id, None) is not None:
             try:
                 await self._host.storage.kv.delete(PREFIX + reply_id)
@@ -114,7 +112,7 @@ class DeliveryLedger:
                 self._host.log.warning("cannot delete the record of a reply: %s", error)
 
     async def prune(self) -> None:
-        """Delete old records of processes that died."""
+        """Delete old records of dead processes."""
         kv, oldest = self._host.storage.kv, self._host.now() - STALE_SECONDS
         for key in await kv.keys(PREFIX):
             if _from_json(await kv.get(key)).at < oldest:
@@ -127,7 +125,7 @@ class DeliveryLedger:
 
 
 def _from_json(value: Any) -> DeliveryProgress:
-    """The stored progress; an empty one for anything else."""
+    """Return the stored progress; an empty one for any other value."""
     if not isinstance(value, dict):
         return DeliveryProgress()
     names = {one.name for one in fields(DeliveryProgress)}

@@ -1,7 +1,7 @@
-"""The errors a :class:`PlatformClient` raises, and what the kit does about each.
+"""The errors of a :class:`PlatformClient`, and the kit's reaction to each.
 
-Their texts are sentences for the log. Any other exception means: nothing was delivered, try again
-later.
+Their texts are sentences for the log. After any other exception, nothing was delivered and the kit
+tries again later.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PermissionDenied(PlatformError):
     """The bot lacks a permission (a scope, an intent, a setting); retrying does not help.
 
     The text is ``PROBLEM; WHAT TO DO``. It is reported once, in the log and by ``hookline doctor``.
-    What needed the permission is left out, and a reply is given up.
+    The action is skipped, and a reply is given up.
     """
 
 
@@ -44,11 +44,11 @@ class RetryAfter(PlatformError):
 
     Args:
         seconds: how long to wait, as the platform's headers say.
-        scope: whether the limit concerns this chat or everything the bot does.
-        kind: the only kind of request that it concerns; None for every kind.
+        scope: whether the limit applies to this chat or to all of the bot's requests.
+        kind: the only kind of request that it applies to; None for every kind.
 
     Attributes:
-        retry_after: seconds to wait; core's outbox honours it.
+        retry_after: seconds to wait; core's outbox respects it.
     """
 
     def __init__(self, seconds: float, scope: Scope = "chat", kind: Kind | None = None) -> None:
@@ -71,7 +71,7 @@ class NotModified(PlatformError):
 
 
 class MessageGone(PlatformError):
-    """The message to edit is no longer there or can no longer be edited; a new one is sent."""
+    """The message to edit is gone or can no longer be edited; a new one is sent."""
 
 
 class ChatGone(PlatformError):
@@ -79,22 +79,22 @@ class ChatGone(PlatformError):
 
 
 class DeliveryUnknown(PlatformError):
-    """The request was sent and no answer came: the message may have been delivered or not.
+    """The request was sent, but got no answer: the message may have been delivered.
 
     The kit asks :meth:`PlatformClient.find_message` before it tries again. A client raises this
-    where a connection breaks after the request was written, but not for an edit, which can be
-    repeated safely.
+    if a connection breaks after the request was written, but not for an edit, which can be repeated
+    safely.
     """
 
 
 class ErrorClassifier:
-    """Maps a platform's error codes, or words of its messages, to the errors above.
+    """Maps a platform's error codes, or words in its messages, to the errors above.
 
     ``ErrorClassifier({"MessageGone": [10008], "ChatGone": [10003]})``.
 
     Args:
         table: names of error classes, and the codes or words for each; usually from a JSON file.
-        own: error classes of the channel itself, which the table names too.
+        own: error classes of the channel itself, for use in the table.
     """
 
     def __init__(self, table: Mapping[str, Sequence[int | str]], *own: type[PlatformError]) -> None:
@@ -103,20 +103,22 @@ class ErrorClassifier:
         self._classes = {code: by_name[name] for name, codes in table.items() for code in codes}
 
     def by_code(self, code: int | str) -> type[PlatformError]:
-        """The error class of a code. An unknown code is taken as permanent: it is
-        :class:`ChatGone`, which gives the reply up."""
+        """Return the error class of a code.
+
+        An unknown code counts as permanent: :class:`ChatGone`, which gives the reply up.
+        """
         return self._classes.get(code, ChatGone)
 
     def classify(self, message: str) -> type[PlatformError]:
-        """The error class of a message that contains one of the words, else :class:`ChatGone`."""
+        """Return the error class of a message with one of the words, else :class:`ChatGone`."""
         folded = message.casefold()
         return next((one for code, one in self._classes.items() if str(code) in folded), ChatGone)
 
 
 def connection_error(platform: str, error: BaseException, *, sends: bool = True) -> PlatformError:
-    """The error for a request of httpx or aiohttp that got no answer.
+    """Return the error for a request of httpx or aiohttp that got no answer.
 
-    :class:`DeliveryUnknown` if the request may have been carried out, unless it ``sends`` nothing.
+    :class:`DeliveryUnknown` if the request may have been executed, unless it ``sends`` nothing.
     The text contains no address, because an address may contain a token.
     """
     was_not_sent = not _NOT_SENT.isdisjoint(one.__name__ for one in type(error).__mro__)

@@ -1,4 +1,4 @@
-"""Events that a client receives: messages and what people do to them."""
+"""Events that a client receives: messages, and actions on them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from hookline_hookspecs import HooklineError, Inbound
 from .errors import ChatGone, MessageGone, PermissionDenied
 
 ALREADY_PRESSED = "You already pressed a button here. Nothing was changed."
-"""Shown to a person whose press is a repeat."""
+"""Shown to a person after a second press."""
 MESSAGE_TOO_OLD = "This message is too old. Please type your answer."
-"""Shown to a person who pressed a button of a message that the platform no longer returns."""
+"""Shown after a press on a message that the platform no longer returns."""
 PRESS_REPLIES: Final[Mapping[bool | None, str | None]] = MappingProxyType(
     {True: None, False: ALREADY_PRESSED, None: MESSAGE_TOO_OLD}
 )
-"""What to show a person after a press, by the result of :func:`receive_event`; None: nothing."""
+"""The text to show after a press, by the result of :func:`receive_event`; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a message that is still on the platform. It is downloaded later, and only if its
-    sender may write.
+    """A message's file on the platform. It is downloaded later, and only if its sender may write.
 
     Args:
-        ref: all that :meth:`PlatformClient.fetch_file` needs, as text. It is stored, so it must not
+        ref: the data for :meth:`PlatformClient.fetch_file`, as text. It is stored, so it must not
             contain a token.
         name: the sender's name for the file.
         size: in bytes; 0 if the platform does not say.
@@ -53,8 +52,8 @@ class InboundEvent:
             unique within the channel (``CHAT:ID`` where ids are unique only within a chat). It may
             be empty for a press, an edit and a deletion: the kit then derives it from the kind and
             ``target``, so that a second press by the same person and the same edit reported twice
-            count as repeats. ``user_id`` of a deletion may be empty where the platform does not say
-            who wrote the message: the kit knows the authors of the latest messages of each chat.
+            count as repeats. ``user_id`` of a deletion may be empty if the platform does not name
+            the author: the kit knows the authors of the latest messages of each chat.
         files: the files of the message, in order.
         cursor: the position of the message in its chat, as a decimal number in text that grows with
             every message (a snowflake, a ``ts``, milliseconds); "" if the platform has none, or for
@@ -74,16 +73,16 @@ class InboundEvent:
         return self.source or self.inbound.chat_id
 
     def as_edit(self, version: str = "") -> InboundEvent:
-        """The event that the message was edited to this text.
+        """Return the event that the message was edited to this text.
 
-        ``version`` identifies this edit (the platform's time or number of it), so that going back
-        to an earlier text is an edit too. Without it, edits are told apart by their text.
+        ``version`` identifies this edit (its time or number on the platform), so that going back to
+        an earlier text is an edit too. Without it, edits are distinguished by their text.
         """
         edit_id = f"{self.inbound.message_id}:edit:{version}:{text_digest(self.inbound.text)}"
         return self._about_message("edit", edit_id if version else "")
 
     def as_deletion(self) -> InboundEvent:
-        """The event that the message was deleted."""
+        """Return the event that the message was deleted."""
         inbound = replace(self.inbound, text="", quoted="", origins=(), forwarded="")
         return replace(self, inbound=inbound, files=())._about_message("delete", "")
 
@@ -95,49 +94,55 @@ class InboundEvent:
 
 
 class ReceiveCallback(Protocol):
-    """What a client calls with everything it receives.
+    """Receives a client's events.
 
-    It may be called for many events at once: those of one chat are stored in the order of the
+    It may be called for many events at once; those of one chat are stored in the order of the
     calls. A call is completed even if it is cancelled.
     """
 
     async def __call__(self, event: InboundEvent | Inbound) -> bool:
         """Store an event durably. Acknowledge it to the platform only after this has returned.
 
-        It returns within moments, because files are downloaded later. If it raises, the platform
-        must deliver the event again, or it is found by catching up.
+        It returns quickly, because files are downloaded later. If it raises, the platform must
+        deliver the event again, or it is found by catching up.
 
         Returns:
             False if the event was stored before; for a press, see :data:`ALREADY_PRESSED`.
         """
 
     async def skip(self, chat: str, cursor: str) -> None:
-        """Record that a message is not for the agent, so that the chat need not be read back to
-        before it. Useful in chats where people mostly talk to each other."""
+        """Record that a message is not for the agent, so that it is not read again.
+
+        Useful in chats where people mostly talk to each other.
+        """
 
     def heartbeat(self) -> None:
-        """Report that the platform is reachable: a poll returned, a ping was answered. Without this
-        the watchdog probes the connection."""
+        """Report that the platform is reachable: a poll returned or a ping was answered.
+
+        Without this the watchdog probes the connection.
+        """
 
     def disconnected(self, reason: str) -> None:
         """Report that receiving has ended by itself; the watchdog reconnects at once."""
 
     def reconnected(self) -> None:
-        """Report that the client library has reconnected by itself without resuming: the kit then
-        reads what was missed. Call it before any event of the new connection is passed on. Not
-        needed after :meth:`PlatformClient.connect`."""
+        """Report that the client library has reconnected without resuming.
+
+        The kit then reads missed messages. Call it before passing on events of the new connection.
+        Not needed after :meth:`PlatformClient.connect`.
+        """
 
 
 async def receive_event(
     receive: ReceiveCallback, parsing: Awaitable[InboundEvent | Inbound | None], log: logging.Logger
 ) -> bool | None:
-    """Parse an event of the platform and store it; afterwards it may be acknowledged.
+    """Parse a platform's event and store it; afterwards it may be acknowledged.
 
     Args:
         receive: stores the parsed event.
         parsing: returns the parsed event, or None for an event that is not for the agent.
-        log: where events are logged that cannot be parsed, or that concern a chat or message that
-            is gone or not accessible. They are dropped, because a repeat would fail the same way.
+        log: logs events that cannot be parsed, or whose chat or message is gone or inaccessible.
+            They are dropped, because a repeat would fail too.
 
     Returns:
         The result of ``receive``, or None if there was nothing to store.
@@ -160,5 +165,5 @@ async def receive_event(
 
 
 def text_digest(text: str) -> str:
-    """A short digest that stands for a text."""
+    """Return a short digest that represents a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Types of files, determined by their content and never by their names; files to be sent."""
+"""Detects types of files by their content, never by their names; prepares files to be sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hookline_hookspecs import Attachment, Audio, HooklineError
 from hookline_hookspecs.speech import audio_kind, seconds
 
 SNIFF_BYTES = 4096
-"""Bytes of a file that its type is determined by."""
+"""Bytes of a file that determine its type."""
 UNKNOWN_MIME = "application/octet-stream"
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -52,7 +52,7 @@ class UnsupportedFile(HooklineError):
 
 
 def sniff_mime(head: bytes) -> str:
-    """The type of a file that begins with ``head`` (:data:`SNIFF_BYTES` bytes of it).
+    """Return the type of a file that begins with ``head`` (:data:`SNIFF_BYTES` bytes of it).
 
     ``text/plain`` if it is UTF-8 without control characters, ``application/octet-stream`` if it is
     none of the known types.
@@ -70,7 +70,7 @@ def sniff_mime(head: bytes) -> str:
 
 
 def suffix_of(mime: str) -> str:
-    """The usual suffix of a file name for a type; empty if there is none."""
+    """Return the usual suffix of a file name for a type; empty if there is none."""
     return _SUFFIXES.get(mime, "")
 
 
@@ -92,7 +92,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def check_outgoing(item: Attachment | Audio, max_bytes: int) -> Attachment | Audio:
-    """The file with its real size and type. Raises :class:`UnsupportedFile`."""
+    """Return the file with its real size and type. Raises :class:`UnsupportedFile`."""
     name = item.name if isinstance(item, Attachment) else item.path.name
     head, size = _read_head(item.path, name)
     if size > max_bytes:
@@ -114,7 +114,7 @@ def check_outgoing(item: Attachment | Audio, max_bytes: int) -> Attachment | Aud
 
 
 def _read_head(path: Path, name: str) -> tuple[bytes, int]:
-    """The first bytes and the size of a regular file."""
+    """Return the first bytes and the size of a regular file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:

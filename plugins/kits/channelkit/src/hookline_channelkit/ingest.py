@@ -1,6 +1,6 @@
-"""The way of a received event to core's inbox: stored at once, in order within a chat, and whole.
+"""Stores received events in core's inbox, at once and in the order of their chat.
 
-A message with files waits in the inbox until they are downloaded, which is done only if its sender
+A message with files waits in the inbox until they are downloaded, which happens only if its sender
 may write.
 """
 
@@ -21,11 +21,11 @@ from .media import FileDownloader
 from .sent_messages import ButtonLabels, SentMessages
 
 DIGESTS_PREFIX = "digests:"
-"""Before the chat: digest and author of each of its latest messages. An edit is dropped if it does
-not change the text, and the author of a deleted message is looked up there."""
+"""Prefix of the chat: digests and authors of its latest messages. They serve to drop edits that do
+not change the text, and to look up the author of a deleted message."""
 MAX_DIGESTS_PER_CHAT = 64
 MIN_TIMESTAMP_GAP = 1e-5
-"""Least seconds between two messages of a chat, as they are stored."""
+"""Minimum seconds between the stored times of two messages of a chat."""
 MAX_TIMESTAMPED_CHATS = 4096
 
 
@@ -35,10 +35,10 @@ class Ingest:
     Args:
         host: the plugin's host.
         channel: the name of the channel.
-        sent: what the bot had sent when a message was written.
+        sent: the bot's latest messages, for the order of messages.
         downloader: downloads files.
         labels: the labels of buttons.
-        catch_up: how far each chat has been read.
+        catch_up: reads chats that are behind.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Ingest:
         self._timestamps: OrderedDict[str, float] = OrderedDict()
 
     async def load(self) -> None:
-        """Download files from now on, and those that a dead process left. Raises ``StoreError``."""
+        """Start to download files, also those of a dead process. Raises ``StoreError``."""
 
         async def fetch(inbound: Inbound, files: Sequence[Mapping[str, Any]]) -> Inbound:
             return await self._downloader.attach(inbound, [RemoteFile(**file) for file in files])
@@ -67,8 +67,8 @@ class Ingest:
     async def ingest(self, event: InboundEvent | Inbound) -> bool:
         """Store an event; see :class:`ReceiveCallback`.
 
-        Shielded from cancellation, which could otherwise leave a message stored with no task that
-        works on it.
+        Shielded from cancellation, which could otherwise leave a stored message that no task works
+        on.
         """
         whole = event if isinstance(event, InboundEvent) else InboundEvent(event)
         storing = asyncio.ensure_future(self._ingest(self._identified(whole)))
@@ -78,7 +78,7 @@ class Ingest:
 
     async def _ingest(self, event: InboundEvent) -> bool:
         inbound = event.inbound
-        if inbound.kind == "press":  # queues behind nothing: its person sees a spinning button
+        if inbound.kind == "press":  # does not queue: the person sees a spinning button
             return await self._host.receive(await self._labelled(inbound))
         async with self._locks.of(event.history_chat):
             await self._catch_up.catch_up(event.history_chat, self.ingest_missed)
@@ -89,22 +89,21 @@ class Ingest:
         return await self._persist(self._identified(event))
 
     async def skip(self, chat: str, cursor: str) -> None:
-        """Store nothing of a message; its chat has been read up to it."""
+        """Skip a message: its chat has been read up to it."""
         async with self._locks.of(chat):
             self._catch_up.skip(chat, cursor)
 
     def lock_of(self, chat: str) -> asyncio.Lock:
-        """The lock that is held while an event of a chat is stored."""
+        """Return the lock that is held while an event of a chat is stored."""
         return self._locks.of(chat)
 
     async def wait(self) -> None:
-        """Return when no event is being stored."""
+        """Wait until no event is being stored."""
         while self._in_progress:
             await asyncio.wait(set(self._in_progress))
 
     def _identified(self, event: InboundEvent) -> InboundEvent:
-        """The event with its channel, and with an id where the kit derives it; see
-        :class:`InboundEvent`."""
+        """Return the event with its channel and, if the kit derives it, its id."""
         inbound = replace(event.inbound, channel=self._channel)
         target = inbound.target or ""
         if target and not inbound.message_id:
@@ -117,8 +116,11 @@ class Ingest:
         return replace(event, inbound=inbound)
 
     async def _labelled(self, inbound: Inbound) -> Inbound:
-        """A press with the label of its button as text. A press of an unknown button chooses
-        nothing and gets an id of its own, so that a later press still counts."""
+        """Return a press with its button's label as text.
+
+        A press of an unknown button chooses nothing. It gets another id, so that a later press
+        still counts.
+        """
         label = await self._labels.label_of(inbound.chat_id, inbound.target or "", inbound.text)
         if label is not None:
             return replace(inbound, text=label)
@@ -130,7 +132,7 @@ class Ingest:
         try:
             if chat == history_chat:
                 is_new = await self._store(event)
-            else:  # always the outer chat first, so that two tasks never wait for each other
+            else:  # always the outer chat first, to prevent deadlocks
                 async with self._locks.of(chat):
                     is_new = await self._store(event)
         except BaseException:
@@ -158,8 +160,10 @@ class Ingest:
         return is_new
 
     def _timestamped(self, event: InboundEvent) -> Inbound:
-        """The message with a time later than that of the chat's previous one: core orders what a
-        dead process left by these times."""
+        """Return the message with a time after that of the chat's previous one.
+
+        Core orders messages of a dead process by these times.
+        """
         inbound = event.inbound
         received = self._sent.received_at(
             inbound.chat_id, event.cursor, inbound.received or self._host.now()
@@ -171,16 +175,15 @@ class Ingest:
             self._timestamps.popitem(last=False)
         return replace(inbound, received=received)
 
-    # What the latest messages said
+    # Digests of the latest messages
 
     async def _changes_text(self, edit: Inbound) -> bool:
-        """False for an edit that leaves the text as it is: platforms report those too, when a
-        preview or a reaction appears."""
+        """Whether an edit changes the text; platforms report previews and reactions as edits."""
         digest, _ = await self._digest_and_author(edit.chat_id, edit.target or "")
         return digest != text_digest(edit.text)
 
     async def _digest_and_author(self, chat: str, message: str) -> tuple[str, str]:
-        """The digest of a message's text, and its author; both empty if it is not known."""
+        """Return the digest of a message's text, and its author; both empty if it is not known."""
         stored = (await self._host.storage.kv.get(DIGESTS_PREFIX + chat, {})).get(message)
         return (str(stored[0]), str(stored[1])) if isinstance(stored, list) else ("", "")
 

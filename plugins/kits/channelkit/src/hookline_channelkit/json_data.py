@@ -11,16 +11,16 @@ from typing import Any
 
 @cache
 def package_data(package: str, name: str = "facts.json") -> Mapping[str, Any]:
-    """The content of the JSON file ``name`` in a package; do not modify it."""
+    """Return the content of the JSON file ``name`` in a package; do not modify it."""
     content: Mapping[str, Any] = json.loads((resources.files(package) / name).read_text("utf-8"))
     return content
 
 
 def get_in(data: Any, *path: str | int, default: Any = "") -> Any:
-    """The value at ``path`` in an event: keys of objects, indexes of lists.
+    """Return the value at ``path`` in an event: keys of objects, indexes of lists.
 
-    Returns ``default`` where a step is missing, null, or has another shape, so that a new or
-    missing field does not make the rest of the event unreadable.
+    Returns ``default`` if a step is missing, null, or has another type, so that a new or missing
+    field does not make the rest of the event unreadable.
     """
     for step in path:
         try:

@@ -1,4 +1,4 @@
-"""What a platform allows: how long messages may be, how often they may be edited, and how fast."""
+"""Limits of a platform: lengths of messages, numbers of edits, and rates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["text", "edit", "file", "typing"]
-"""What a request does: send a message, edit one, send a file, or show the typing indicator."""
+"""Kinds of requests: send a message, edit one, send a file, or show the typing indicator."""
 Scope: TypeAlias = Literal["chat", "workspace"]
-"""What a rate limit holds for: one chat, or everything that this bot does."""
+"""What a rate limit applies to: one chat, or all requests of this bot."""
 Measure: TypeAlias = Callable[[str], int]
 """Measures Markdown as the platform measures the message that it becomes."""
 
@@ -26,11 +26,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a platform allows.
+    """The limits of a platform.
 
     Args:
-        text: length of the longest message, in ``unit``, or as ``measure`` counts if that is given.
-        unit: what the platform counts: UTF-16 code units, characters, or bytes of UTF-8.
+        text: maximum length of a message, in ``unit``, or as ``measure`` counts if that is given.
+        unit: the unit that the platform counts: UTF-16 code units, characters, or bytes of UTF-8.
         measure: measures Markdown as the platform measures the whole encoded message, for example
             ``lambda text: len(json.dumps(body_of(text)).encode())``. Longer text must count for
             more in the long run, but not with each character. Without it, ``unit`` counts the
@@ -38,7 +38,7 @@ class Limits:
         tables: maximum Markdown tables in one message; None = no limit.
         edits: maximum edits of one message; None = no limit. The last ones are reserved for the
             reply: a running answer that needs more continues in a new message.
-        edit_seconds: time after which a message can no longer be edited freely; a running answer
+        edit_seconds: seconds after which a message can no longer be edited freely; a running answer
             continues in a new message before that. None = no limit.
         edit_every: minimum seconds between two edits of one message.
         per_chat: maximum messages per second in one chat; 0 = no limit.
@@ -46,7 +46,7 @@ class Limits:
         rates: separate rates for some kinds of requests. Any other kind shares ``per_chat`` and
             ``overall``, except ``typing``, which has no limit.
         typing_every: seconds after which the typing indicator expires.
-        file_bytes: size of the largest file that can be sent.
+        file_bytes: maximum size of a file that is sent.
         choices: maximum buttons of one message; None = no limit. A question with more choices has
             no buttons and is answered in words.
     """

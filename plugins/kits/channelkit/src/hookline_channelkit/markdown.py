@@ -1,4 +1,4 @@
-"""Converts Markdown to the dialect of a platform, which a :class:`Renderer` writes."""
+"""Converts Markdown to the dialect of a platform, written by a :class:`Renderer`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
 MAX_NESTING = 10_000
-"""Of quotes and lists; the parser leaves out what is deeper, and Python's own limit comes first."""
+"""Maximum nesting of quotes and lists; the parser skips deeper parts. Python's limit is lower."""
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _BLOCKQUOTE_TAGS = re.compile(r"</?blockquote>")
 INDENT = "  "
-"""Before the lines of a nested list."""
+"""Precedes the lines of a nested list."""
 
 
 class Renderer(ABC):
-    """Writes each part of a dialect. ``text``, ``code`` and ``fence`` get raw text, which they must
-    escape; the inner texts of the others are rendered already. A renderer has no state."""
+    """Writes each part of a dialect. A renderer has no state.
+
+    ``text``, ``code`` and ``fence`` get raw text, which they must escape; the other methods get
+    rendered text.
+    """
 
     @abstractmethod
     def text(self, raw: str) -> str:
@@ -59,7 +62,7 @@ class Renderer(ABC):
         """A block quotation."""
 
     def image(self, alt: str, url: str) -> str:
-        """An image, as a link: an embedded one would be fetched without anybody having asked."""
+        """An image, as a link: an embedded one would be fetched without a request by a person."""
         return self.link(self.text(alt or url), url)
 
     def heading(self, inner: str, level: int) -> str:
@@ -124,9 +127,11 @@ class MarkdownRenderer(Renderer):
 
 
 class HtmlRenderer(Renderer):
-    """Base for platforms that take a few tags of HTML (Telegram, Matrix, mail): ``b i s a code pre
-    blockquote``, balanced, everything else escaped. ``schemes`` are those of links that are
-    kept."""
+    """Base for platforms that accept a few HTML tags, such as Telegram, Matrix and mail.
+
+    It writes ``b i s a code pre blockquote``, balanced, and escapes everything else. Links are kept
+    if their scheme is among ``schemes``.
+    """
 
     schemes = frozenset({"http", "https", "mailto"})
 
@@ -173,8 +178,8 @@ class HtmlRenderer(Renderer):
 def render_markdown(markdown: str, renderer: Renderer) -> str:
     """Convert ``markdown`` (CommonMark, tables, strikethrough) to the renderer's dialect.
 
-    Blocks are separated by a blank line, HTML is taken as text, line breaks stay. Text nested too
-    deeply for Python's recursion limit is returned as it was written.
+    Blocks are separated by a blank line, HTML counts as text, and line breaks stay. Text nested too
+    deeply for Python's recursion limit is returned unrendered.
     """
     from markdown_it.tree import SyntaxTreeNode
 
@@ -216,7 +221,7 @@ class _TreeWalk:
                 if words and not node.content.strip():
                     return renderer.text(
                         node.info.strip()
-                    )  # an empty block: its info string is all there is
+                    )  # an empty block has only its info string
                 return renderer.fence(node.content.removesuffix("\n"), words[0] if words else "")
             case "blockquote":
                 inner = self.blocks(node.children, "\n\n")
@@ -281,12 +286,12 @@ class _TreeWalk:
 
 
 def _rows(table: SyntaxTreeNode) -> list[list[str]]:
-    """The raw cells of a table."""
+    """Return the raw cells of a table."""
     rows = [node for node in table.walk() if node.type == "tr"]
     return [[_text_of(cell) for cell in row.children] for row in rows]
 
 
 def _text_of(node: SyntaxTreeNode) -> str:
-    """The text of a node without its markup."""
+    """Return the text of a node without its markup."""
     kinds = ("text", "text_special", "code_inline", "image")
     return "".join([one.content for one in node.walk() if one.type in kinds])

@@ -1,4 +1,4 @@
-"""Files that come with messages: downloaded if the sender may write, and saved under safe names."""
+"""Downloads the files of messages if the sender may write, and saves them under safe names."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .problems import PermissionProblems
 
 WRITE_BUFFER_BYTES = 1 << 18
 MAX_NAME_CHARS = 80
-"""Characters of a sender's file name that are kept."""
+"""Maximum characters of a sender's file name that are kept."""
 MAX_NAME_BYTES = 200
 """A file name has at most 255 bytes on Linux, and the stored one has a prefix."""
 MAX_ATTEMPTS = 3
-"""Attempts to download a file."""
+"""Maximum attempts to download a file."""
 RETRY_PAUSE = 1.0
 """Seconds to wait after the first attempt, twice as long after the second."""
 DOWNLOAD_TIMEOUT = 120.0
 """Seconds for one attempt."""
 MAX_PENDING_NOTICES = 256
-"""Messages whose senders are still to be told about a file that was not accepted."""
+"""Maximum messages with a pending notice about a file that was not accepted."""
 _UNSAFE = re.compile(r"[^\w.\- ()\[\]]+")
 _SAVED_NAME = re.compile(r"[0-9a-f]{16}(?:[-.].*)?")
 
@@ -49,7 +49,7 @@ class MediaStore:
     Args:
         host: the plugin's host.
         channel: the name of the channel.
-        max_bytes: size of the largest file that is accepted.
+        max_bytes: maximum size of a received file.
     """
 
     def __init__(self, host: Host, channel: str, max_bytes: int = 20_000_000) -> None:
@@ -58,13 +58,13 @@ class MediaStore:
 
     @property
     def folder(self) -> Path:
-        """The folder, resolved: machines whose homes are in different places may share it."""
+        """The folder, resolved: machines with homes at different paths may share it."""
         return self._media.resolve() / self._name
 
     async def save_attachment(self, data: bytes | AsyncIterable[bytes], name: str) -> Attachment:
         """Save a file; its type is determined by its content, and ``name`` is the sender's.
 
-        Raises :class:`FileTooLarge` or ``OSError``, and leaves nothing behind then.
+        Raises :class:`FileTooLarge` or ``OSError``, and then leaves no file.
         """
         shown = safe_name(name)
         path, head, size = await self._save(data, shown)
@@ -89,7 +89,7 @@ class MediaStore:
         return await asyncio.to_thread(_prune, self.folder, before)
 
     async def _save(self, data: bytes | AsyncIterable[bytes], name: str) -> tuple[Path, bytes, int]:
-        """Write a new file and sync it to disk; its path, first bytes and size."""
+        """Write a new file and sync it to disk; return its path, first bytes and size."""
         path = self.folder / f"{token_hex(8)}{f'-{name}' if name else ''}"
         file = await asyncio.to_thread(_create, path)
         try:
@@ -125,8 +125,8 @@ class FileDownloader:
     Args:
         host: the plugin's host.
         client: the platform.
-        media: where files are saved.
-        problems: where missing permissions are reported.
+        media: saves files.
+        problems: reports missing permissions.
     """
 
     def __init__(
@@ -137,8 +137,11 @@ class FileDownloader:
         self._notices: OrderedDict[str, str] = OrderedDict()
 
     async def attach(self, inbound: Inbound, files: Sequence[RemoteFile]) -> Inbound:
-        """The message with its files as attachments. For a file that was not accepted its text
-        says so. Nothing is downloaded for a person whose message will be refused."""
+        """Return the message with its files as attachments.
+
+        Its text mentions files that were not accepted. Nothing is downloaded for a person whose
+        message will be refused.
+        """
         if files and not await self._may_write(inbound):
             return replace(inbound, text=inbound.text or f"({files[0].name})")
         results = await asyncio.gather(*[self._download(file) for file in files])
@@ -153,7 +156,7 @@ class FileDownloader:
         return replace(inbound, text=text, attachments=(*inbound.attachments, *items))
 
     def pop_notice(self, message_id: str) -> str | None:
-        """What the sender of a message is still to be told about its files, once."""
+        """Remove and return the notice for a message's sender about its files."""
         return self._notices.pop(message_id, None)
 
     async def _may_write(self, inbound: Inbound) -> bool:
@@ -161,7 +164,7 @@ class FileDownloader:
         return access is None or await access.may_write(inbound.channel, inbound.user_id)
 
     async def _download(self, file: RemoteFile) -> Attachment | Audio | str:
-        """The saved file, or a sentence that says why there is none."""
+        """Return the saved file, or a sentence about why there is none."""
         if file.size > self._media.max_bytes:
             return self._too_large(file)
         for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -194,7 +197,7 @@ class FileDownloader:
 
 
 def safe_name(name: str) -> str:
-    """A sender's file name without folders, control characters and the like; may be empty."""
+    """Return a sender's file name without folders and unsafe characters; may be empty."""
     last = re.split(r"[/\\]", name)[-1]
     clean = _UNSAFE.sub("_", last).strip(" ._")
     stem, dot, suffix = clean.rpartition(".")

@@ -1,9 +1,8 @@
-"""Splits long Markdown into messages that a platform accepts. No text is lost, and a code fence
-that is cut is closed and reopened.
+"""Splits long Markdown into messages that a platform accepts.
 
-:func:`split_markdown` returns the texts, :func:`iter_pieces` each piece with the part of the
-original it stands for, :func:`next_piece` the next one within a platform's limits. All take time
-proportional to the text.
+No text is lost, and a code fence that is cut is closed and reopened. :func:`split_markdown` returns
+the texts, :func:`iter_pieces` each piece with its part of the original, and :func:`next_piece` the
+next piece within a platform's limits. All take time proportional to the text.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MIN_PIECE_DIVISOR = 4
 MAX_CLUSTER_CHARS = 64
 """Longer grapheme clusters may be cut."""
 MAX_CANDIDATES = 32
-"""Places of one kind that are tried, starting from the last."""
+"""Maximum places of one kind that are tried, starting from the last."""
 SHRINK_DIVISOR = 32
 """A piece that is too long is shortened by its excess and by at least this fraction more."""
 _TABLE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
@@ -45,21 +44,21 @@ def utf8(text: str) -> int:
 
 
 def length_function(unit: Literal["utf16", "chars", "bytes"]) -> Length:
-    """The function that counts a text in ``unit``."""
+    """Return the function that measures a text in ``unit``."""
     return {"utf16": utf16, "chars": len, "bytes": utf8}[unit]
 
 
 def next_piece(
     markdown: str, limits: Limits, start: int = 0, *, room: int | None = None, frame: str = ""
 ) -> Piece:
-    """The piece of ``markdown`` from ``start`` that fits in one message.
+    """Return the piece of ``markdown`` from ``start`` that fits in one message.
 
     Args:
         markdown: the whole text.
-        limits: what the platform allows: length, as it counts, and tables.
+        limits: the platform's limits of length and tables.
         start: 0 or the end of the previous piece, below the length of the text.
         room: a maximum length in ``limits.unit``, if that is less than ``limits.text``.
-        frame: text that is put before or after the piece and counts too.
+        frame: text that is added before or after the piece and counts too.
 
     Consecutive pieces add up to the text (see :func:`split_markdown`). If not even
     :data:`MIN_LIMIT` characters fit, the piece has that length.
@@ -79,7 +78,7 @@ def next_piece(
 
 
 def _end_by_tables(text: str, start: int, max_tables: int | None) -> int:
-    """Where the first table starts that exceeds ``max_tables``; else the length of the text."""
+    """Return where the first table beyond ``max_tables`` starts; else the length of the text."""
     if max_tables is None:
         return len(text)
     fence, before, at, found = _fence_after(text, start), start, start, 0
@@ -100,10 +99,10 @@ class Piece:
     """A part of a text.
 
     Attributes:
-        text: what is sent: ``source``, with a line before and after it where a code fence was cut.
+        text: the text to send: ``source``, with added lines where a code fence was cut.
         source: the original text from ``start`` to ``end``.
-        start: its first character.
-        end: the character after its last.
+        start: index of its first character.
+        end: index after its last character.
         is_last: the text ends with it.
     """
 
@@ -141,8 +140,10 @@ def split_markdown(markdown: str, limit: int, length: Length = len) -> list[str]
 
 
 def iter_pieces(markdown: str, limit: int, length: Length = len, start: int = 0) -> Iterator[Piece]:
-    """The pieces of ``markdown`` from ``start``, which is 0 or the end of a piece; see
-    :func:`split_markdown`. ``length`` must count at least 1 for each character."""
+    """Yield the pieces of ``markdown`` from ``start``, which is 0 or the end of a piece.
+
+    See :func:`split_markdown`. ``length`` must count at least 1 for each character.
+    """
     if limit < MIN_LIMIT:
         raise ValueError(f"cannot split for a limit of {limit}; the smallest is {MIN_LIMIT}")
     fence = _fence_after(markdown, start)
@@ -180,19 +181,19 @@ def _close(text: str, end: int, fence: _Fence | None) -> str:
 
 
 def _max_marks(limit: int) -> int:
-    """The most marks of a fence that is reopened."""
+    """Return the maximum marks of a fence that is reopened."""
     return limit // 8
 
 
 def _reopenable(fence: _Fence | None, limit: int, length: Length) -> _Fence | None:
-    """The fence as it is reopened: without a long info string; not at all if its marks are long."""
+    """Return the fence to reopen, without a long info string; None if its marks are long."""
     if fence is None or len(fence.marks) > _max_marks(limit):
         return None
     return fence if length(fence.info) <= limit // 4 else _Fence(fence.marks, "")
 
 
 def _fit(text: str, start: int, room: int, length: Length) -> int:
-    """The furthest end of a part from ``start`` whose length is at most ``room``."""
+    """Return the furthest end of a part from ``start`` whose length is at most ``room``."""
     low, high = start + 1, min(len(text), start + room)
     if high <= low or length(text[start:high]) <= room:
         return max(low, high)
@@ -206,7 +207,7 @@ def _fit(text: str, start: int, room: int, length: Length) -> int:
 
 
 class _CutFinder:
-    """Finds the best place to cut in a part of the text. ``fence`` is open where it starts."""
+    """Finds the best place to cut a part of the text. ``fence`` is open at its start."""
 
     def __init__(self, text: str, start: int, end: int, fence: _Fence | None) -> None:
         self._text, self._start, self._end = text, start, end
@@ -233,14 +234,14 @@ class _CutFinder:
                 self._paragraph = at if blank else self._paragraph
 
     def _closes(self, fence: _Fence, at: int) -> bool:
-        """True if the line at ``at`` closes the fence, which would then be reopened for nothing."""
+        """Whether the line at ``at`` closes the fence; reopening it would be useless."""
         end = self._text.find("\n", at, self._end + MAX_CLUSTER_CHARS)
         return (
             _step(fence, self._text, at, end if end >= 0 else self._end + MAX_CLUSTER_CHARS) is None
         )
 
     def best(self) -> tuple[int, _Fence | None]:
-        """The best place to cut, and the fence that is open there."""
+        """Return the best place to cut, and the fence that is open there."""
         for place in (self._paragraph, self._line):
             if place:
                 return place, None
@@ -259,9 +260,9 @@ class _CutFinder:
         return found is not None and found.end() == 1
 
     def _cluster(self) -> int:
-        """The last boundary between grapheme clusters; the end if one is as long as the part.
+        """Return the last boundary between grapheme clusters; the end if one fills the part.
 
-        Searched in slices, because the expression looks back through a whole run of flags.
+        It searches in slices, because the expression looks back through a whole run of flags.
         """
         boundary = at = self._start
         while at < self._end:
@@ -276,14 +277,14 @@ class _CutFinder:
 
 @functools.cache
 def _clusters() -> Any:
-    """The expression for one grapheme cluster; its library is imported on first use."""
+    """Return the expression for one grapheme cluster; its library is imported on first use."""
     import regex  # type: ignore[import-untyped,unused-ignore]
 
     return regex.compile(r"\X")
 
 
 def _step(fence: _Fence | None, text: str, start: int, end: int) -> _Fence | None:
-    """The fence that is open after a line."""
+    """Return the fence that is open after a line."""
     found = _FENCE.match(text, start, end)
     if found is None:
         return fence
@@ -296,7 +297,7 @@ def _step(fence: _Fence | None, text: str, start: int, end: int) -> _Fence | Non
 
 
 def _fence_after(text: str, end: int) -> _Fence | None:
-    """The fence that is open after the first ``end`` characters."""
+    """Return the fence that is open after the first ``end`` characters."""
     fence, at = None, 0
     while (newline := text.find("\n", at, end)) >= 0:
         fence, at = _step(fence, text, at, newline), newline + 1

@@ -1,4 +1,4 @@
-"""The plugin of a channel: everything but its settings and its client."""
+"""The plugin of a channel, without its settings and its client."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ CHECK_TIMEOUT = 4.0
 
 
 class ChannelPlugin(Plugin[C]):
-    """Creates, registers and closes a channel, and adds checks of its account to ``hookline
-    doctor``. A subclass sets :attr:`client`. The name of the channel is that of the plugin.
+    """Creates, registers and closes a channel, and adds its checks to ``hookline doctor``.
+
+    A subclass sets :attr:`client`. The channel has the plugin's name.
     """
 
     client: ClassVar[str] = ""
@@ -45,8 +46,10 @@ class ChannelPlugin(Plugin[C]):
         return client
 
     def settings_problem(self) -> str | None:
-        """What is wrong with the settings, as ``PROBLEM; WHAT TO DO``, or None, found without
-        asking the platform."""
+        """Return a problem of the settings as ``PROBLEM; WHAT TO DO``, or None.
+
+        The platform is not asked.
+        """
         return self.config.account_problem(self.host)
 
     @hookimpl
@@ -69,13 +72,13 @@ class ChannelPlugin(Plugin[C]):
 
     @hookimpl(trylast=True)
     def on_message(self, ctx: Context, inbound: Inbound) -> None:
-        """Tell the channel about messages that no plugin has refused."""
+        """Pass messages that no plugin has refused to the channel."""
         if self.channel is not None and inbound.channel == self.channel.name:
             self.channel.accepted(inbound)
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Check that the platform knows the token, and that the bot has all permissions."""
+        """Check that the platform accepts the token and that the bot has all permissions."""
         register(Check("token", self._check_token))
         register(Check("permissions", self._check_permissions))
 
@@ -103,7 +106,7 @@ class ChannelPlugin(Plugin[C]):
             fixes = dict.fromkeys(fix for _, _, fix in parts if fix)
             return CheckResult(False, "; ".join(what for what, _, _ in parts), "; ".join(fixes))
 
-        # The check "token" reports a platform that does not answer or does not know the account.
+        # The check "token" reports a platform that does not answer or rejects the account.
         return await self._with_client(check, CheckResult(True, "not tried: no answer"))
 
     async def _with_client(
@@ -111,7 +114,7 @@ class ChannelPlugin(Plugin[C]):
         check: Callable[[PlatformClient], Awaitable[CheckResult]],
         unreachable: CheckResult | None = None,
     ) -> CheckResult:
-        """Run a check with a client of its own, so that no connection of the channel is disturbed.
+        """Run a check with its own client, so that no connection of the channel is disturbed.
         ``unreachable`` is the result if the platform does not answer or rejects the account; by
         default that is a failure."""
         client = self.make_client()
@@ -131,6 +134,6 @@ class ChannelPlugin(Plugin[C]):
 
 
 def failed_check(sentence: str) -> CheckResult:
-    """A failed check from a sentence ``PROBLEM; WHAT TO DO``."""
+    """Return a failed check from a sentence ``PROBLEM; WHAT TO DO``."""
     problem, _, fix = sentence.partition("; ")
     return CheckResult(False, problem, fix)

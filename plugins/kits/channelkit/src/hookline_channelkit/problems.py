@@ -1,4 +1,4 @@
-"""Problems that repeat are reported once; missing permissions are kept for ``hookline doctor``."""
+"""Reports repeated problems once; stores missing permissions for ``hookline doctor``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hookline_hookspecs import Host
 from .errors import PermissionDenied
 
 MAX_LOGGED_SENTENCES = 64
-"""Distinct sentences that :class:`LogOnce` remembers."""
+"""Maximum sentences that :class:`LogOnce` remembers."""
 PERMISSIONS_KEY = "permission_problems"
-"""Key of the sentences and their times in ``host.storage.kv``."""
+"""Key in ``host.storage.kv`` of the sentences and their times."""
 MAX_PERMISSION_PROBLEMS = 16
 PERMISSION_PROBLEM_SECONDS = 86_400.0
-"""After this time a problem that did not occur again is no longer shown."""
+"""Seconds after which a problem that has not occurred again is no longer shown."""
 
 
 class LogOnce:
     """Logs each sentence once, until :meth:`resolved`.
 
     Args:
-        log: where to.
+        log: the logger.
     """
 
     def __init__(self, log: logging.Logger) -> None:
@@ -41,14 +41,14 @@ class LogOnce:
         return is_new
 
     def resolved(self, sentence: str = "") -> None:
-        """Start anew: every warning is new again. If there were any, log ``sentence``."""
+        """Forget all warnings. If there were any, log ``sentence``."""
         if self._logged and sentence:
             self._log.warning("%s", sentence)
         self._logged.clear()
 
 
 class PermissionProblems:
-    """What the platform has refused because the bot lacks a permission."""
+    """Missing permissions for which the platform has refused requests."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -61,13 +61,13 @@ class PermissionProblems:
         try:
             stored = dict(await self._host.storage.kv.get(PERMISSIONS_KEY, {}))
             stored[str(error)] = self._host.now()
-            newest = sorted(stored.items(), key=lambda one: one[1])[-MAX_PERMISSION_PROBLEMS:]
+            newest = sorted(stored.items(), key=lambda item: item[1])[-MAX_PERMISSION_PROBLEMS:]
             await self._host.storage.kv.set(PERMISSIONS_KEY, dict(newest))
         except Exception as failure:
             self._host.log.warning("cannot store a permission problem: %s", failure)
 
     async def recent(self) -> Sequence[str]:
-        """The sentences of the last day."""
+        """Return the sentences of the last day."""
         stored: dict[str, float] = await self._host.storage.kv.get(PERMISSIONS_KEY, {})
         oldest = self._host.now() - PERMISSION_PROBLEM_SECONDS
         return [sentence for sentence, at in stored.items() if at > oldest]

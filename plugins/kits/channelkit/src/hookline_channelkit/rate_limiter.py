@@ -1,5 +1,4 @@
-"""How fast requests go out: a pace for each kind in each chat and overall, and pauses that the
-platform asks for."""
+"""Limits the rate of requests by kind, in each chat and overall; keeps the platform's pauses."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from .errors import RetryAfter
 from .limits import Kind, Limits, Rate
 
 MAX_CHATS = 1024
-"""Chats whose pace is remembered; beyond that, chats that could send at once are forgotten."""
+"""Chats whose rate is kept; beyond that, chats that could send at once are forgotten."""
 MAX_RETRY_AFTER = 3600.0
 """A longer ``RetryAfter`` is cut to these seconds."""
 ALL_CHATS = ""
@@ -23,7 +22,7 @@ _PauseKey: TypeAlias = tuple[str, Kind | None]
 
 
 class RateLimiter:
-    """Paces what is sent: evenly, without bursts, so that no time window of a platform overflows.
+    """Spreads requests evenly, without bursts, so that no time window of a platform overflows.
 
     Args:
         limits: the rates of the platform.
@@ -34,10 +33,10 @@ class RateLimiter:
         self._paces: dict[Kind, _Pace] = {"text": shared, "edit": shared, "file": shared}
         self._paces |= {kind: _Pace(rate) for kind, rate in limits.rates.items()}
         self._paused_until: dict[_PauseKey, float] = {}
-        """Until when requests of a kind (None: any kind) pause in a chat, by the loop's clock."""
+        """When the pause of a chat and kind of request (None: any) ends, by the loop's clock."""
 
     async def acquire(self, chat: str, kind: Kind = "text") -> None:
-        """Wait until such a request may be made in the chat, and count it."""
+        """Wait until the chat may have a request of this kind, and count it."""
         while True:
             if pause := self._pause_left(chat, kind):
                 await asyncio.sleep(pause)
@@ -48,19 +47,21 @@ class RateLimiter:
                 return
 
     async def try_acquire(self, chat: str, kind: Kind = "text") -> bool:
-        """True if such a request may be made in the chat at once; it is then counted."""
+        """Return whether the chat may have such a request at once, and count it then."""
         if self._pause_left(chat, kind):
             return False
         pace = self._paces.get(kind)
         return pace is None or await pace.try_acquire(chat)
 
     def is_paused(self, chat: str, kind: Kind = "text") -> bool:
-        """True while the platform accepts no requests of this kind in this chat."""
+        """Whether the platform currently refuses requests of this kind in this chat."""
         return self._pause_left(chat, kind) > 0
 
     def pause(self, chat: str, error: RetryAfter) -> None:
-        """Pause such requests in a chat; in all chats if the platform says so, or if it has refused
-        another chat too."""
+        """Pause requests in a chat.
+
+        All chats pause if the platform says so, or if it refuses another chat too.
+        """
         now = asyncio.get_running_loop().time()
         until = now + min(error.retry_after, MAX_RETRY_AFTER)
         self._paused_until = {key: end for key, end in self._paused_until.items() if end > now}
@@ -105,13 +106,12 @@ class _Pace:
 
 
 def _limiter(rate: float) -> AsyncLimiter:
-    """One request in each ``1 / rate`` seconds; 0 stands for no limit."""
+    """Return a limiter of one request per ``1 / rate`` seconds; 0 means no limit."""
     return AsyncLimiter(1, 1 / rate if rate > 0 else 1e-6)
 
 
 class HourlyLimit:
-    """A number of messages per hour for each sender, so that two bots do not answer each other for
-    ever.
+    """Limits each sender's messages per hour, so that two bots do not answer each other forever.
 
     Args:
         max_messages: messages per hour.
@@ -122,8 +122,10 @@ class HourlyLimit:
         self._times: BoundedDict[str, dict[str, float]] = BoundedDict()
 
     def allows(self, sender: str, message: str, at: float) -> bool:
-        """Whether a message of the Unix time ``at`` is within the limit. Asking again about the
-        same message gives the same answer."""
+        """Return whether a message of the Unix time ``at`` is within the limit.
+
+        The answer for the same message stays the same.
+        """
         times = self._times.get(sender, {})
         recent = {one: when for one, when in times.items() if when > at - HOUR}
         if message not in recent and len(recent) >= self._max_messages:

@@ -1,4 +1,4 @@
-"""What the kit remembers of the bot's own messages: their order and their button labels."""
+"""Keeps the order and the button labels of the bot's own messages."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from hookline_hookspecs import Host, WorkDistribution
 MAX_MESSAGES_PER_CHAT = 16
 MAX_CHATS = 2048
 LABELS_PREFIX = "buttons:"
-"""Before chat and message in ``host.storage.kv``."""
+"""Prefix of chat and message in ``host.storage.kv``."""
 LABELS_SECONDS = 30 * 86_400.0
-"""Time after which labels are forgotten; presses of those buttons then mean nothing."""
+"""Seconds after which labels are deleted; presses of those buttons then have no effect."""
 PRESS_TIMEOUT = 10.0
-"""Seconds a press waits for the reply that shows its message to be recorded."""
+"""Seconds that a press waits until the reply that shows its message is recorded."""
 SHARED_PRESS_TIMEOUT, SHARED_PRESS_INTERVAL = 2.0, 0.05
-"""Seconds a press waits for labels that another process is storing, and between two looks. Slack
-and Discord allow 3 s to answer a press."""
+"""Seconds that a press waits for another process to store labels, and between two checks. Slack and
+Discord allow 3 s to answer a press."""
 
 
 class SentMessages:
-    """The latest messages of this process by chat: their ids, and when sending each began.
+    """The latest messages of this process by chat: their ids, and when sending began.
 
-    A message may arrive long after it was written, and the platform's clock differs from ours.
-    Where ids grow within a chat, they tell which of the bot's messages its author had seen.
+    A message may arrive long after it was written, and the platform's clock differs from ours. If
+    ids grow within a chat, they show which of the bot's messages an author had seen.
     """
 
     def __init__(self) -> None:
         self._sent: OrderedDict[str, list[tuple[Decimal, float]]] = OrderedDict()
 
     def add(self, chat: str, message: str, began: float) -> None:
-        """The bot has sent a message; ``began`` is the Unix time at which sending it began."""
+        """Add a message of the bot; ``began`` is the Unix time at which sending began."""
         if (number := cursor_number(message)) is not None:
             messages = [*self._sent.get(chat, []), (number, began)]
             self._sent[chat] = messages[-MAX_MESSAGES_PER_CHAT:]
@@ -45,7 +45,7 @@ class SentMessages:
                 self._sent.popitem(last=False)
 
     def received_at(self, chat: str, cursor: str, now: float) -> float:
-        """The time to record for a message: before the bot's messages that stand below it."""
+        """Return the time to record for a message: before the bot's messages below it."""
         number = cursor_number(cursor)
         if number is None:
             return now
@@ -54,7 +54,7 @@ class SentMessages:
 
 
 def cursor_number(text: str) -> Decimal | None:
-    """A cursor or message id as a number; None if it is not one."""
+    """Return a cursor or message id as a number; None if it is not one."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -74,11 +74,10 @@ class _PendingReply:
 class ButtonLabels:
     """The labels of every message with buttons, in ``host.storage.kv``.
 
-    A press carries only the number of its button. People can press a button as soon as it is shown,
-    which is before the id of its message has come back. So a press waits while a reply that may be
-    its own is being sent (:meth:`begin` to :meth:`end`); after that the labels are stored. Where
-    several processes share the work, another one may have shown the message, and the press waits
-    for its labels to appear in the store.
+    A press has only the number of its button. People can press a button as soon as it is shown,
+    before its message's id is known. So a press waits while a reply that may contain it is being
+    sent (:meth:`begin` to :meth:`end`); after that the labels are stored. With several processes,
+    another one may have sent the message, and the press waits for its labels in the store.
     """
 
     def __init__(self, host: Host) -> None:
@@ -86,11 +85,11 @@ class ButtonLabels:
         self._pending: dict[str, _PendingReply] = {}
 
     def begin(self, reply: str, chat: str) -> None:
-        """The reply with this id is about to show buttons in a chat."""
+        """Record that the reply with this id will show buttons in a chat."""
         self._pending.setdefault(reply, _PendingReply(chat))
 
     async def save(self, reply: str, chat: str, message: str, labels: Sequence[str]) -> None:
-        """Store the labels of a message that is shown. A failure is logged."""
+        """Store the labels of a message. A failure is logged."""
         if reply in self._pending:
             self._pending[reply].message = message
         value = {"labels": [str(label) for label in labels], "at": self._host.now()}
@@ -100,15 +99,15 @@ class ButtonLabels:
             self._host.log.warning("cannot store button labels: %s", error)
 
     def end(self, reply: str) -> None:
-        """The reply was delivered and announced, or sending it failed."""
+        """Record that the reply was delivered and announced, or that sending it failed."""
         if (pending := self._pending.pop(reply, None)) is not None:
             pending.done.set()
 
     async def label_of(self, chat: str, message: str, number: str) -> str | None:
-        """The label of button ``number``, from 0.
+        """Return the label of button ``number``, from 0.
 
-        None if the message has no such button or is not known, so that a number is never taken for
-        a choice. Anything that is not a number is a label already and is returned as it is.
+        None if the message has no such button or is unknown, so that a number never counts as a
+        choice. Text that is not a number is already a label, and is returned.
         """
         if not (number.isascii() and number.isdecimal()):
             return number
@@ -126,7 +125,7 @@ class ButtonLabels:
         return labels[int(number)] if len(number) < 4 and int(number) < len(labels) else None
 
     async def _pending_for(self, chat: str, message: str) -> _PendingReply | None:
-        """The reply in progress that shows a message, or may do so."""
+        """Return the reply in progress that shows a message, or may do so."""
         is_known = bool(await self._load(chat, message))
         ids = (message,) if is_known else (message, "")
         candidates = (one for one in self._pending.values() if one.chat == chat)

@@ -1,4 +1,4 @@
-"""Several sockets of one account: what one misses while it is replaced, another receives."""
+"""Keeps several sockets of one account open, so that one can be replaced without a gap."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .events import ReceiveCallback
 from .problems import LogOnce
 
 REPLACED_SOCKET_SECONDS = 30.0
-"""How long a socket is still read after the platform has asked to replace it."""
+"""Seconds for which a socket is still read after the platform has asked to replace it."""
 
 
 class Socket(Protocol):
     """A connection that yields messages until it ends."""
 
     def __aiter__(self) -> AsyncIterator[Any]:
-        """The messages, as they come."""
+        """Yield the messages."""
 
     async def close(self) -> Any:
         """Close it."""
 
 
 class SocketEvent(Enum):
-    """What a message says about the socket that it came through."""
+    """What a message says about its socket."""
 
     OPENED = "the socket receives"
     REPLACE = "open another socket; this one ends some time later"
@@ -46,8 +46,8 @@ class SocketPool:
         host: the plugin's host.
         open_socket: opens a socket. Raises the kit's errors.
         handle: called with a socket and each of its messages, in order; returns what the message
-            says about the socket, if anything. It must not block: use :meth:`spawn` for work.
-        count: how many sockets to keep open.
+            says about the socket, or None. It must not block: use :meth:`spawn` for work.
+        count: number of sockets to keep open.
     """
 
     def __init__(
@@ -66,12 +66,14 @@ class SocketPool:
 
     @property
     def is_open(self) -> bool:
-        """True if a socket receives."""
+        """Whether a socket receives."""
         return bool(self._open)
 
     async def start(self, receive: ReceiveCallback, seconds: float) -> None:
-        """Open the sockets; return when one is open. If none is after that time, return too, and
-        try again and again. Raises :class:`CannotStart`."""
+        """Open the sockets, and wait until one is open, at most ``seconds``.
+
+        Opening is retried in the background. Raises :class:`CannotStart`.
+        """
         self.receive = receive
         starts = [asyncio.ensure_future(slot.start(seconds)) for slot in self._slots]
         done, pending = await asyncio.wait(starts, return_when=asyncio.FIRST_COMPLETED)
@@ -91,14 +93,14 @@ class SocketPool:
             await asyncio.wait(tasks)
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run something in the background until :meth:`stop`."""
+        """Run work in the background, at most until :meth:`stop`."""
         task = self._host.spawn(work, name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def run_socket(self, slot: _Slot) -> None:
-        """Open a socket; return when it is to be replaced, raise when it has ended."""
+        """Open a socket; return when it must be replaced, raise when it has ended."""
         socket = await self._open_socket()
         assert self.receive is not None
         if slot.has_gap:
@@ -109,7 +111,7 @@ class SocketPool:
         await asyncio.wait({reading, replace}, return_when=asyncio.FIRST_COMPLETED)
         if not replace.done():
             raise PlatformError("a socket has ended")
-        slot.has_gap = False  # the old socket is read until the new one is open, and beyond
+        slot.has_gap = False  # the old socket is read until after the new one is open
         asyncio.get_running_loop().call_later(REPLACED_SOCKET_SECONDS, reading.cancel)
 
     async def _read(self, socket: Any, slot: _Slot, replace: asyncio.Future[None]) -> None:
@@ -131,8 +133,10 @@ class SocketPool:
 
 
 class _Slot:
-    """One socket after the other. ``has_gap``: the last one was not replaced in time, so messages
-    may have been missed."""
+    """Opens one socket after the other.
+
+    ``has_gap``: the last one was not replaced in time, so messages may have been missed.
+    """
 
     def __init__(self, pool: SocketPool, log_once: LogOnce) -> None:
         self._pool = pool
@@ -140,7 +144,7 @@ class _Slot:
         self.has_gap = False
 
     async def start(self, seconds: float) -> None:
-        """Return when a socket is open, or after that time. Raises :class:`CannotStart`."""
+        """Wait until a socket is open, at most ``seconds``. Raises :class:`CannotStart`."""
         self.has_gap = False
         self.poll_loop.start(self._pool.spawn)
         await self.poll_loop.wait_started(seconds)

@@ -1,4 +1,4 @@
-"""The typing indicator, shown while a turn of a chat runs. No error here matters."""
+"""Shows the typing indicator while a turn of a chat runs. Errors are ignored."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .client import PlatformClient
 from .rate_limiter import RateLimiter
 
 MAX_TYPING_SECONDS = 3600.0
-"""Longer than that nobody believes it."""
+"""Seconds after which the indicator is no longer shown."""
 
 
 class TypingIndicator:
-    """Shows the indicator again and again, once per chat, however many of its turns run or wait.
+    """Shows the indicator repeatedly, once per chat, for any number of its turns.
 
     Args:
         client: the platform.
@@ -36,13 +36,13 @@ class TypingIndicator:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     def start(self, chat: str, turn: str) -> None:
-        """A turn runs."""
+        """Start for a turn."""
         self._turns.setdefault(chat, set()).add(turn)
         if chat not in self._tasks:
             self._tasks[chat] = self._spawn(self._run(chat), "typing")
 
     def stop(self, chat: str, turn: str) -> None:
-        """A turn has ended, or its reply was sent."""
+        """Stop for a turn that has ended or whose reply was sent."""
         turns = self._turns.get(chat, set())
         turns.discard(turn)
         if not turns:

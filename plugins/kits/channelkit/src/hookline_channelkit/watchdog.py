@@ -1,4 +1,4 @@
-"""Finds connections that are dead without an error, by silence and a probe, and reconnects."""
+"""Detects silently dead connections with a probe, and reconnects."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReconnectPolicy:
-    """Times in seconds. With the defaults a dead connection is replaced within 90 s: 30 of silence,
-    10 for the probe, 10 to disconnect, 30 to connect, and a pause between.
+    """Times in seconds.
+
+    With the defaults a dead connection is replaced within 90 s: 30 of silence, 10 for the probe, 10
+    to disconnect, 30 to connect, and a pause between.
 
     Args:
         idle_timeout: silence after which the connection is probed.
-        probe_timeout: for a probe, and for disconnecting.
-        connect_timeout: for connecting.
+        probe_timeout: timeout of a probe, and of disconnecting.
+        connect_timeout: timeout of connecting.
         min_backoff: pause before the second attempt to reconnect, doubled for each one after it.
-        max_backoff: longest pause between two attempts.
+        max_backoff: maximum pause between two attempts.
     """
 
     idle_timeout: float = 30.0
@@ -33,10 +35,10 @@ class Watchdog:
     """Reconnects when the connection is dead.
 
     Args:
-        probe: raises if the platform does not answer or nothing is received any more.
+        probe: raises if the platform does not answer or receiving has stopped.
         disconnect: stops receiving.
         connect: starts receiving.
-        log: where reconnects are logged.
+        log: logs reconnects.
         policy: the timeouts.
     """
 
@@ -58,11 +60,11 @@ class Watchdog:
         self._wake = asyncio.Event()
 
     def heartbeat(self) -> None:
-        """Note a sign of life."""
+        """Record that the connection is alive."""
         self._last_heartbeat = asyncio.get_running_loop().time()
 
     def disconnected(self, reason: str) -> None:
-        """Note that the connection is known to be dead."""
+        """Record that the connection is dead."""
         self._reason = reason
         self._wake.set()
 
@@ -85,7 +87,7 @@ class Watchdog:
         return reason
 
     async def _probe_if_idle(self) -> str | None:
-        """Why the connection is dead, or None."""
+        """Return why the connection is dead, or None."""
         now = asyncio.get_running_loop().time()
         if now < self._last_heartbeat + self._policy.idle_timeout:
             return None
@@ -98,8 +100,7 @@ class Watchdog:
         return None
 
     async def _reconnect(self, reason: str) -> None:
-        """Try until connected. The backoff goes on for a connection that broke soon after it was
-        made."""
+        """Try until connected. If the last connection broke soon, the backoff continues."""
         loop = asyncio.get_running_loop()
         if loop.time() - self._reconnected_at > 2 * self._policy.max_backoff:
             self._backoff = 0.0
@@ -120,7 +121,7 @@ class Watchdog:
             reason = f"cannot connect ({error})"
 
     async def _attempt(self, what: str, work: Awaitable[None], seconds: float) -> str | None:
-        """The error, or None."""
+        """Return the error, or None."""
         try:
             async with asyncio.timeout(seconds):
                 await work

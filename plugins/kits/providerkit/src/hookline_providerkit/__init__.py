@@ -1,9 +1,9 @@
-"""What plugins share that send requests to a model's server.
+"""Shared code for plugins that send requests to a model's server.
 
 :class:`SdkClient` imports an SDK and makes its client when the first request is sent;
 :func:`post_json` sends encoded bytes through it. :class:`Retries` sends a request again and says
-so. :class:`ResponseGuard` keeps a response within :class:`Limits`. :class:`Failures` turns whatever
-went wrong into a ``ProviderError`` with a sentence that names the server and says what to do. No
+so. :class:`ResponseGuard` keeps a response within :class:`Limits`. :class:`Failures` turns any
+failure into a ``ProviderError`` with a sentence that names the server and says what to do. No
 SDK and no HTTP client is imported before a request is sent.
 """
 

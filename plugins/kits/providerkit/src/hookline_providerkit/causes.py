@@ -27,7 +27,7 @@ _NO_CREDIT_PHRASES = (
     "credit balance",
 )
 _BAD_KEY_PHRASES = ("invalid_api_key", "incorrect api key", "invalid api key", "api key not valid")
-"""xAI and Google answer a bad key with status 400 and these words."""
+"""Texts of xAI and Google for a bad key, which they answer with status 400."""
 _CONTENT_PHRASES = ("moderation", "content_policy", "content_filter", "safety system")
 
 
@@ -145,10 +145,10 @@ wrong) and ``when`` to try again.
 
 def cause_of(status: int, body: Any) -> Cause:
     """Return why a server answered with ``status``, 400 or more, and ``body``."""
-    said = f"{error_text(body)} {error_codes(body)}".lower()
-    if status in (401, 403) or (status == 400 and _contains(said, _BAD_KEY_PHRASES)):
+    text = f"{error_text(body)} {error_codes(body)}".lower()
+    if status in (401, 403) or (status == 400 and _contains(text, _BAD_KEY_PHRASES)):
         return Cause.BAD_KEY
-    if status == 402 or (status in (400, 429) and _contains(said, _NO_CREDIT_PHRASES)):
+    if status == 402 or (status in (400, 429) and _contains(text, _NO_CREDIT_PHRASES)):
         return Cause.NO_CREDIT
     if status == 429:
         return Cause.RATE_LIMITED
@@ -158,7 +158,7 @@ def cause_of(status: int, body: Any) -> Cause:
         return Cause.OVERLOADED
     if status == 408:
         return Cause.SERVER_TIMEOUT
-    if _contains(said, _CONTENT_PHRASES):
+    if _contains(text, _CONTENT_PHRASES):
         return Cause.CONTENT_REFUSED
     return Cause.NOT_FOUND if status in (404, 405) else Cause.BAD_REQUEST
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _MAX_DEPTH = 8
-"""Of errors inside errors."""
+"""Maximum nesting of errors inside errors."""
 MAX_QUOTED_CHARS = 400
 """Characters of a server's text that an error sentence quotes."""
 _MAX_READ_CHARS = 20_000
@@ -44,7 +44,7 @@ _STATUS_BY_CODE = {
 def error_text(body: Any, redact: Callable[[str], str] = str) -> str:
     """Return the text of an error body of any shape, in one line of bounded length.
 
-    Empty if there is none. Of a web page, the title is quoted, or else its text. ``redact`` removes
+    Empty if there is none. For a web page, its title or else its text is quoted. ``redact`` removes
     secrets before the text is cut.
     """
     text = redact(_text(_parsed(body))[:_MAX_READ_CHARS])

@@ -1,4 +1,4 @@
-"""Turns whatever goes wrong with a request into a ``ProviderError`` with a sentence for people."""
+"""Turns any failure of a request into a ``ProviderError`` with a sentence for people."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class InvalidRequest(Exception):
 class Failures:
     """Makes the errors of one server.
 
-    Each method takes, as keywords, what its sentence needs beside ``fields``, such as ``model``.
+    Each method takes further fields of its sentence as keywords, such as ``model``.
 
     Args:
-        fields: of this server, for its sentences, such as ``name`` and ``key``.
+        fields: values for the sentences about this server, such as ``name`` and ``key``.
         secret: the key, which is removed from every sentence.
         sentences: a sentence for each cause; :data:`PROVIDER_SENTENCES` names the fields.
     """
@@ -134,7 +134,7 @@ class Failures:
 
 
 def is_invalid_request(error: BaseException) -> bool:
-    """Return whether no request could be made of the address and the headers."""
+    """Return whether address or headers did not form a valid request."""
     import httpx2
 
     unusable = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)

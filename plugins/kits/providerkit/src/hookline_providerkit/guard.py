@@ -1,4 +1,4 @@
-"""The one guard for what a model's server says: :class:`ResponseGuard`."""
+"""Checks and limits the responses of a model's server: :class:`ResponseGuard`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NO_COMPRESSION: Mapping[str, str] = {"Accept-Encoding": "identity"}
 
 
 class ResponseGuard:
-    """Lets through a response within limits or a ``ProviderError``, and nothing else.
+    """Ensures that a request ends in a response within limits or in a ``ProviderError``.
 
     Give the SDK :meth:`http_client`, with :data:`NO_COMPRESSION` among its headers. Send inside
     :meth:`request`, stream through :meth:`sink`, and return what :meth:`check` returns.
 
     Args:
         failures: makes the errors.
-        limits: of one response.
+        limits: the limits of one response.
     """
 
     def __init__(self, failures: Failures, limits: Limits | None = None) -> None:
@@ -40,7 +40,7 @@ class ResponseGuard:
         self._failures = failures
 
     def http_client(self, sdk: Any) -> httpx2.AsyncClient:
-        """The SDK's HTTP client on aiohttp, which keeps every response within the limits.
+        """Return the SDK's HTTP client on aiohttp, which keeps every response within the limits.
 
         It follows no redirect, so that the key goes nowhere else.
         """
@@ -60,7 +60,7 @@ class ResponseGuard:
             fields: for the error's sentence.
 
         Raises:
-            ProviderError: for every exception but those that ``on_delta`` raises.
+            ProviderError: for every exception except those that ``on_delta`` raises.
         """
         try:
             async with asyncio.timeout(self.limits.total):
@@ -93,8 +93,8 @@ class ResponseGuard:
         """Return the response sanitized.
 
         Raises:
-            ProviderError: it exceeds a limit, or it is empty and has no end. One that has content
-                and no end is ``incomplete``, which core turns into an error.
+            ProviderError: it exceeds a limit, or is empty and ended too early. With content, it is
+                ``incomplete`` then, which core turns into an error.
         """
         if response.stop == "incomplete" and not response.blocks:
             raise self._failures.failure(Cause.TRUNCATED, "it was empty", **fields)

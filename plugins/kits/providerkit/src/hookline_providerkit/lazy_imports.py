@@ -1,6 +1,6 @@
-"""Imports an SDK without the hundreds of modules of types that most programs never use.
+"""Imports an SDK without its hundreds of modules of types, which most programs never use.
 
-``openai.types`` and its like are packages whose ``__init__`` only imports names from their modules.
+Packages such as ``openai.types`` have an ``__init__`` that only imports names from their modules.
 ``import openai`` executes all of them, although a client needs a tenth. Within
 :func:`lazy_imports` such a package imports a name when it is first used (PEP 562). Every name,
 submodule, ``dir`` and ``import *`` works as before.
@@ -20,7 +20,7 @@ from typing import Any
 
 @contextmanager
 def lazy_imports(*packages: str) -> Iterator[None]:
-    """Import ``packages``, such as ``"openai.types"``, and those inside them lazily meanwhile.
+    """Import ``packages``, such as ``"openai.types"``, and their subpackages lazily in this block.
 
     A package whose ``__init__`` does more than re-export names is imported as usual.
     """
@@ -50,7 +50,7 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Reads from a package's ``__init__`` where its names come from, instead of executing it."""
+    """Reads the sources of names from a package's ``__init__`` instead of executing it."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Make a lazy module, or execute it as usual."""
@@ -78,7 +78,7 @@ class _Loader(SourceFileLoader):
 
 
 def reexported_names(source: bytes) -> dict[str, tuple[str, str]] | None:
-    """Return module and attribute of each name that an ``__init__`` imports from its package.
+    """Return the module and attribute of each name that an ``__init__`` imports from its package.
 
     None if the source does anything else, or if a name is also that of a module.
     """

@@ -1,11 +1,11 @@
-"""Limits of a response: how large it may be, and how long to wait for it."""
+"""Limits of the size and the duration of a response."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 IDLE_TIMEOUT = 600.0
-"""Seconds without an event, as by the SDKs. A local model may read a long prompt for minutes."""
+"""Seconds without an event, as in the SDKs. A local model may read a long prompt for minutes."""
 TOTAL_TIMEOUT = 3600.0
 """Seconds for a request with its retries. Reasoning models take up to half of it."""
 
@@ -14,17 +14,17 @@ TOTAL_TIMEOUT = 3600.0
 class Limits:
     """The limits of one response. Exceeding one is an error; nothing is cut.
 
-    The longest responses known have 128,000 tokens, of some 300 bytes each in a stream.
+    The longest known responses have 128,000 tokens, with about 300 bytes each in a stream.
 
     Args:
         idle: seconds between two events of a stream; bytes alone do not count.
         total: seconds for a request with its retries.
         stream: bytes of a stream, decompressed.
-        event: bytes of one event of a stream, and with it of a line.
+        event: bytes of one event of a stream, and therefore of a line.
         body: bytes of a response in one piece, decompressed.
-        refusal: bytes that are read of a response of status 400 or more.
-        characters: of all text and thinking.
-        blocks: text, thinking and tool call blocks.
+        refusal: bytes that are read from a response of status 400 or more.
+        characters: characters of all text and thinking.
+        blocks: blocks of text, thinking and tool calls.
         calls: tool calls.
         depth: nesting of a tool call's arguments.
     """

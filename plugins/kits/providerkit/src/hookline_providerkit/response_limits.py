@@ -1,6 +1,6 @@
 """Keeps a response within limits while an SDK reads it: size, unpacked size, and idle time.
 
-:func:`limit_responses` makes an event hook of an ``httpx2`` client, so it holds for every reader.
+:func:`limit_responses` makes an event hook of an ``httpx2`` client, so it applies to every reader.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _UNPACK_BYTES = 65_536
-"""How much is unpacked at a time."""
+"""Bytes that are decompressed at a time."""
 _WBITS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 """The empty line after an event."""
@@ -39,7 +39,7 @@ def limit_responses(limits: Limits) -> Callable[[httpx2.Response], Coroutine[Any
                     yield piece
                 if self._meter.is_full:
                     return
-                # Silence is the HTTP client's to notice; this is for bytes that make no event.
+                # The HTTP client detects silence; this detects bytes without an event.
                 if self._meter.idle() > limits.idle:
                     raise StreamStalled(f"no event came for {limits.idle:g} s")
 
@@ -84,7 +84,7 @@ class _ResponseMeter:
         return asyncio.get_running_loop().time() - self.last_event
 
     def take(self, chunk: bytes) -> Iterable[bytes]:
-        """The pieces of a chunk, unpacked. Raises ``LimitExceeded``."""
+        """Return the pieces of a chunk, unpacked. Raises ``LimitExceeded``."""
         if self._unpack is not None:
             return self._unpacked(chunk)
         self._count(chunk)
@@ -112,7 +112,7 @@ class _ResponseMeter:
             self.last_event = asyncio.get_running_loop().time()
 
     def _measure(self, piece: bytes) -> None:
-        """Keep the event that has not ended yet within its limit."""
+        """Check the size of the event that has not ended yet."""
         joined = self._tail + piece
         end = max(
             [at + len(mark) for mark in _EVENT_ENDS if (at := joined.rfind(mark)) >= 0], default=0

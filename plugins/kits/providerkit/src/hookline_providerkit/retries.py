@@ -1,7 +1,7 @@
-"""Retries of a request: when, after how long, and what the person is told meanwhile.
+"""Retries a request after a temporary failure, and reports the wait.
 
-The SDKs' own retries wait silently, up to two minutes where a server asks for it. These do the same
-and say so; use them with the SDK's ``max_retries=0``.
+The SDKs' own retries wait silently, up to two minutes if a server asks for it. These report each
+wait; use them with the SDK's ``max_retries=0``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .limits import LimitExceeded, StreamStalled
 
 T = TypeVar("T")
 DEFAULT_RETRIES = 2
-"""As by the SDKs."""
+"""As in the SDKs."""
 MAX_WAIT = 60.0
-"""Seconds of one wait. If a server asks for more, the request fails at once, so that a person or a
-fallback can act."""
+"""Maximum seconds of one wait. If a server asks for more, the request fails at once, so that a
+person or a fallback can act."""
 MAX_TOTAL_WAIT = 120.0
-"""Seconds of all waits of a request."""
+"""Maximum seconds of all waits of a request."""
 MIN_BACKOFF, MAX_BACKOFF = 0.5, 8.0
-"""Seconds before the first retry, doubled for each further one, where the server does not say; as
-by the SDKs."""
+"""Seconds before the first retry, doubled for each further one, if the server does not say; as in
+the SDKs."""
 _RETRYABLE_STATUSES = frozenset({408, 409, 429})
 _OVERLOADED_STATUSES = frozenset({503, 529})
 _log = logging.getLogger("hookline.providers")
@@ -40,7 +40,7 @@ class Retries:
     """Sends a request to one server, and again if it fails temporarily.
 
     Args:
-        name: of the server, for people.
+        name: the server's name, for people.
         max_retries: how often a request is sent again.
     """
 
@@ -51,13 +51,13 @@ class Retries:
     async def send(
         self, once: Callable[[Mapping[str, str]], Awaitable[T]], sink: DeltaSink, sdk: Any
     ) -> T:
-        """Await ``once(headers)`` until it does not fail temporarily, and return its result.
+        """Await ``once(headers)``, again after temporary failures, and return its result.
 
         When a wait begins, ``sink`` gets a :class:`Delta` of the kind ``waiting``. ``once`` only
         opens the stream: the caller reads it afterwards, so that no text is shown twice.
 
         Args:
-            once: sends the request with these ``headers``, which hold the number of the retry.
+            once: sends the request with these ``headers``, which contain the number of the retry.
             sink: receives the sentence.
             sdk: the module ``openai`` or ``anthropic``, whose exceptions have the same names.
         """
@@ -103,9 +103,9 @@ class Retries:
 
 
 def _is_temporary(error: Any, headers: Mapping[str, str]) -> bool:
-    said = headers.get("x-should-retry")
-    if said in ("true", "false"):
-        return said == "true"
+    should_retry = headers.get("x-should-retry")
+    if should_retry in ("true", "false"):
+        return should_retry == "true"
     if cause_of(error.status_code, error.body) is Cause.NO_CREDIT:
         return False  # waiting does not help
     status: int = error.status_code
@@ -113,7 +113,7 @@ def _is_temporary(error: Any, headers: Mapping[str, str]) -> bool:
 
 
 def _is_permanent(error: BaseException | None) -> bool:
-    """Return whether a retry would fail too: of an address, a header or a limit."""
+    """Return whether a retry would fail too, because of an address, a header or a limit."""
     if error is not None and is_invalid_request(error):
         return True
     for _ in range(8):

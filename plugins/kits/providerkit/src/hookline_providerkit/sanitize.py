@@ -1,7 +1,7 @@
 """Makes a response safe to store, to show and to send again.
 
-After :func:`sanitize_response` the text is valid Unicode without NUL, ids are present and differ,
-arguments are what JSON can hold, and counts are whole numbers from 0.
+After :func:`sanitize_response` the text is valid Unicode without NUL, ids are present and unique,
+arguments are valid JSON, and counts are whole numbers from 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .limits import LimitExceeded, Limits
 MAX_NAME_CHARS = 200
 """Characters of a tool's name or a call's id; the APIs allow 64 at most."""
 MAX_TOKENS = 10**12
-"""The largest count of tokens that is believed; no request has a millionth of it."""
+"""The largest count of tokens that is accepted; no request has a millionth of it."""
 _REPLACED = "\ufffd"
 
 
@@ -56,12 +56,12 @@ class SinkError(Exception):
 
 
 class SanitizingSink:
-    """Passes pieces of text on sanitized, and keeps them.
+    """Sanitizes pieces of text, passes them on and keeps them.
 
-    Half of a surrogate pair waits for the other half.
+    Half of a surrogate pair is held until the other half arrives.
 
     Args:
-        sink: receives the pieces; None if nobody does.
+        sink: receives the pieces; None to only keep them.
         limits: after ``characters`` of them, ``LimitExceeded`` is raised.
     """
 
@@ -168,7 +168,7 @@ def _sanitize_call(call: ToolCall, number: int, taken: set[str], limits: Limits)
 
 
 def _sanitize_json(value: Any, depth: int) -> Any:
-    """A value of the arguments, cleaned at any depth, keys too. Raises ``ValueError``."""
+    """Return an argument's value, sanitized at any depth with its keys. Raises ``ValueError``."""
     if isinstance(value, str):
         return sanitize_text(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,7 +1,7 @@
-"""Model servers on this machine, and the models that a server has.
+"""Finds model servers on this machine, and lists the models of a server.
 
-``hookline init`` and ``doctor`` use it. Nothing here raises: whatever else listens on a port, such
-as a web page, is not a model server.
+Used by ``hookline init`` and ``doctor``. Nothing here raises: another program on a port, such as a
+web server, is not a model server.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FoundServer:
 
 @cache
 def local_servers() -> tuple[LocalServer, ...]:
-    """Return the servers that are known by their ports."""
+    """Return the servers with known ports."""
     text = files(__package__).joinpath("servers.toml").read_text("utf-8")
     return tuple(LocalServer(**entry) for entry in tomllib.loads(text)["local"])
 
@@ -63,7 +63,7 @@ def find_local_servers(env: Mapping[str, str]) -> list[FoundServer]:
 
 def _probe(server: LocalServer, env: Mapping[str, str]) -> FoundServer | None:
     address = env.get(server.url) or server.address
-    # The key that core sends to a server without one; some refuse a request that has none.
+    # The key that core sends to a server without one; some servers refuse requests without a key.
     models = list_models(address, {"Authorization": "Bearer none"}, LOCAL_TIMEOUT)
     return None if models is None else FoundServer(server, address, models)
 
@@ -82,20 +82,20 @@ def list_models(
     """Return the names of a server's models; None if it does not answer with a list of them.
 
     Args:
-        address: of the API, such as ``http://127.0.0.1:11434/v1``.
-        headers: of the request.
+        address: the API's address, such as ``http://127.0.0.1:11434/v1``.
+        headers: headers of the request.
         seconds: how long to wait for the next bytes.
-        path: of the list.
+        path: the path of the list.
     """
     from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
     class NoRedirect(HTTPRedirectHandler):
-        """Sends the key nowhere else."""
+        """Follows no redirect, so that the key is sent nowhere else."""
 
         def redirect_request(self, *_given: Any) -> None:
             return None
 
-    # No proxy on this machine: what runs here is asked directly or not at all.
+    # Servers on this machine are never asked through a proxy.
     opener = build_opener(NoRedirect, *([ProxyHandler({})] if is_local(address) else []))
     try:
         request = Request(  # noqa: S310 - the address is the operator's

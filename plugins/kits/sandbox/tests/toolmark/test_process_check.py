@@ -122,7 +122,7 @@ def test_orphan_without_a_runtime_is_not_a_tool() -> None:
 
 
 def test_unknown_process_is_refused() -> None:
-    assert "cannot be told" in sign_among(None, {}.get, ())
+    assert "origin is unknown" in sign_among(None, {}.get, ())
 
 
 @needs_ps

@@ -1,6 +1,6 @@
 """HTTP connections with a deadline for the request, against clients that send slowly or nothing.
 
-uvicorn waits for headers without a limit, and answers 503 to everybody once there are too many
+uvicorn waits for headers without a limit, and answers 503 to all clients once there are too many
 connections, so that idle clients could lock out all others.
 """
 
@@ -13,10 +13,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_TIMEOUT_SECONDS = 10.0
-"""For the headers of a request, counted from the start of the connection or their first byte."""
+"""Seconds for a request's headers, from the start of the connection or their first byte."""
 MAX_INCOMPLETE_REQUESTS = 256
-"""Connections whose request is incomplete. One more closes the oldest of them, which is never a
-client that sends at once."""
+"""Connections with an incomplete request. One more closes the oldest, which is never a client that
+sends without delay."""
 
 
 class Connection(H11Protocol):
@@ -32,7 +32,7 @@ class Connection(H11Protocol):
     _is_idle = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request; close the oldest of too many that wait."""
+        """Wait for a request; close the oldest waiting connection if there are too many."""
         super().connection_made(transport)
         self._incomplete[self] = None
         self._start_timer(HEADER_TIMEOUT_SECONDS)

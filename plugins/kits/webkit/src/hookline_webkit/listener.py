@@ -1,7 +1,7 @@
 """An HTTP server: an ASGI application on uvicorn in the event loop of the gateway.
 
-Signals of the process stay the gateway's. Import this module only when a plugin starts to listen,
-because it imports uvicorn.
+The gateway keeps handling the process's signals. Import this module only when a plugin starts to
+listen, because it imports uvicorn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .address import Address
 from .connections import HEADER_TIMEOUT_SECONDS, MAX_INCOMPLETE_REQUESTS, connection_class
 
 SHUTDOWN_SECONDS = 5
-"""For running requests when the server stops."""
+"""Seconds for running requests when the server stops."""
 MAX_CONCURRENT_REQUESTS = 512
 """Connections and requests. Above it uvicorn answers 503, so that the sender tries again."""
 

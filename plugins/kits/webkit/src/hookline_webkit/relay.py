@@ -1,9 +1,9 @@
-"""What a turn shows, on its way from the process that runs it to the one that shows it, and back.
+"""Passes live events of turns from the process that runs them to the one that shows them, and back.
 
-Where work is shared (service ``WorkDistribution``), the signals of a turn reach only the worker
-that runs it. A :class:`Relay` takes what they mean to a page or to a client along, through the
-store's ``notify``: in order for each process, a tenth of a second later at most, and never for
-sure. What is lost has to do no harm, because messages and replies go through the store.
+With shared work (service ``WorkDistribution``), the signals of a turn reach only the worker that
+runs it. A :class:`Relay` passes their content on to a page or a client, through the store's
+``notify``: in order for each process, after at most a tenth of a second, and without guarantee. A
+lost event must do no harm, because messages and replies go through the store.
 """
 
 from __future__ import annotations
@@ -18,99 +18,104 @@ from typing import Any, TypeAlias
 from hookline_hookspecs import Host, StoreError, WorkDistribution
 from hookline_hookspecs.drivers import Store
 
-EVERY_SECONDS = 0.1
-ROOM = 6_500
-"""Bytes of a payload that hold what is told; all are ASCII."""
-WAITING = 5_000
-"""What is told at once at most; the oldest is dropped."""
-PIECES = 64
-"""Processes of which the pieces of a longer word are kept."""
-Word: TypeAlias = list[Any]
-"""``[kind, key, ...]`` as JSON has it. The last fields of two in a row of kind ``text`` are
-joined if all others are equal."""
+SEND_INTERVAL = 0.1
+"""Seconds."""
+MAX_PAYLOAD_CHARS = 6_500
+"""Characters of events in a payload; all are ASCII."""
+MAX_QUEUED_EVENTS = 5_000
+"""Events that are queued; beyond that the oldest is dropped."""
+MAX_PARTIAL_BATCHES = 64
+"""Incomplete batches that are kept, one per process."""
+Event: TypeAlias = list[Any]
+"""``[kind, key, ...]`` as JSON values. Two consecutive events of kind ``text`` are joined in their
+last field if all others are equal."""
 
 
 class Relay:
-    """Two topics: what is ``shown``, told by whoever runs turns, and what is ``asked`` of them.
+    """Two topics: ``shown``, events of turns, and ``asked``, requests to processes that run them.
 
     Args:
         host: the plugin's host.
-        channel: whose turns these are; the topics are named after it.
+        channel: the channel of the turns; part of the topics' names.
     """
 
     def __init__(self, host: Host, channel: str) -> None:
         self._host, self._channel = host, channel
         self.id = token_hex(6)
-        """Of this process, among all that tell."""
+        """Identifies this process among the senders."""
         self._number = 0
-        self._waiting: dict[str, list[Word]] = {"shown": [], "asked": []}
-        self._telling: asyncio.Task[Any] | None = None
-        self._hurry = asyncio.Event()
+        self._queued: dict[str, list[Event]] = {"shown": [], "asked": []}
+        self._sending: asyncio.Task[Any] | None = None
+        self._send_now = asyncio.Event()
 
     @property
     def is_divided(self) -> bool:
-        """Whether other processes run turns, or show them."""
+        """Whether other processes run turns or show them."""
         return self._host.services[WorkDistribution].is_shared
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another process shows what happens in the channel."""
+        """Whether another process shows the channel."""
         return not self._host.services[WorkDistribution].sends(self._channel)
 
-    def show(self, *word: Any, now: bool = False) -> None:
-        """Tell the process that shows the channel; ``now`` before what is stored next."""
-        self._tell("shown", list(word))
+    def show(self, *event: Any, now: bool = False) -> None:
+        """Send an event to the process that shows the channel; ``now``: without delay."""
+        self._queue("shown", list(event))
         if now:
-            self._hurry.set()
+            self._send_now.set()
 
-    def ask(self, *word: Any) -> None:
-        """Tell the processes that run turns."""
-        self._tell("asked", list(word))
+    def ask(self, *event: Any) -> None:
+        """Send a request to the processes that run turns."""
+        self._queue("asked", list(event))
 
-    def _tell(self, topic: str, word: Word) -> None:
-        waiting = self._waiting[topic]
-        last = waiting[-1] if waiting else None
-        if last is not None and word[0] == "text" and last[:-1] == word[:-1]:
-            last[-1] += word[-1]
+    def _queue(self, topic: str, event: Event) -> None:
+        queued = self._queued[topic]
+        last = queued[-1] if queued else None
+        if last is not None and event[0] == "text" and last[:-1] == event[:-1]:
+            last[-1] += event[-1]
             return
-        waiting.append(word)
-        del waiting[:-WAITING]
-        if self._telling is None or self._telling.done():
-            self._telling = self._host.spawn(self._send(), "tell what turns show")
+        queued.append(event)
+        del queued[:-MAX_QUEUED_EVENTS]
+        if self._sending is None or self._sending.done():
+            self._sending = self._host.spawn(self._send(), "relay events")
 
     async def _send(self) -> None:
-        await asyncio.sleep(0)  # what belongs together is told together
-        while any(self._waiting.values()):
-            for topic, words in self._waiting.items():
-                if words:
-                    self._waiting[topic] = []
-                    await self._notify(topic, json.dumps(words, default=str))
-            self._hurry.clear()
+        await asyncio.sleep(0)  # collects related events
+        while any(self._queued.values()):
+            for topic, events in self._queued.items():
+                if events:
+                    self._queued[topic] = []
+                    await self._notify(topic, json.dumps(events, default=str))
+            self._send_now.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(EVERY_SECONDS):
-                    await self._hurry.wait()
+                async with asyncio.timeout(SEND_INTERVAL):
+                    await self._send_now.wait()
 
     async def _notify(self, topic: str, text: str) -> None:
         self._number += 1
-        pieces = [text[at : at + ROOM] for at in range(0, len(text), ROOM)]
+        pieces = [
+            text[at : at + MAX_PAYLOAD_CHARS] for at in range(0, len(text), MAX_PAYLOAD_CHARS)
+        ]
         try:
             for number, piece in enumerate(pieces):
                 head = f"{self.id} {self._number} {number} {len(pieces)} "
                 await self._host.services[Store].notify(self._topic(topic), head + piece)
         except StoreError as error:
-            self._host.log.debug("what a turn shows is lost: %s", error)
+            self._host.log.debug("events of a turn are lost: %s", error)
 
     def _topic(self, topic: str) -> str:
         return f"relay:{self._channel}:{topic}"
 
-    async def hear(
+    async def receive(
         self,
         topic: str,
-        take: Callable[[str, Word], None],
+        handle: Callable[[str, Event], None],
         missed: Callable[[], Awaitable[None] | None],
     ) -> None:
-        """Hand on what others tell as ``take(process, word)``, until cancelled; call ``missed``
-        when some of it may be lost, and once from the start on."""
+        """Call ``handle(process, event)`` for the events of other processes, until cancelled.
+
+        ``missed`` is called at the start and whenever events may have been lost.
+        """
         pieces: dict[str, tuple[str, list[str]]] = {}
         async with self._host.services[Store].listen(self._topic(topic)) as payloads:
             await _called(missed)
@@ -125,20 +130,22 @@ class Relay:
                 if known is None or known[0] != batch:
                     known = pieces[process] = (batch, [])
                 if len(known[1]) != int(number):
-                    continue  # one before it is lost
+                    continue  # an earlier piece is lost
                 known[1].append(text)
                 if len(known[1]) == int(count):
                     del pieces[process]
-                    self._hand_on(process, json.loads("".join(known[1])), take)
-                while len(pieces) > PIECES:
+                    self._handle_all(process, json.loads("".join(known[1])), handle)
+                while len(pieces) > MAX_PARTIAL_BATCHES:
                     del pieces[next(iter(pieces))]
 
-    def _hand_on(self, process: str, words: list[Word], take: Callable[[str, Word], None]) -> None:
-        for word in words:
+    def _handle_all(
+        self, process: str, events: list[Event], handle: Callable[[str, Event], None]
+    ) -> None:
+        for event in events:
             try:
-                take(process, word)
-            except Exception:  # one that is not understood leaves the others
-                self._host.log.exception("what a turn elsewhere shows is not understood")
+                handle(process, event)
+            except Exception:  # must not affect the other events
+                self._host.log.exception("an event of a turn in another process failed")
 
 
 async def _called(missed: Callable[[], Awaitable[None] | None]) -> None:

@@ -68,7 +68,7 @@ class RemoteRuns:
         if not self._is_listening:
             self._is_listening = True
             self._host.spawn(
-                self._relay.hear("asked", self._on_request, _ignore_gap), "receive requests"
+                self._relay.receive("asked", self._on_request, _ignore_gap), "receive requests"
             )
         self._relay.show(kind, run if isinstance(run, str) else run.id, *more, now=now)
 
@@ -90,7 +90,7 @@ class RemoteRuns:
         if self._relay.is_divided and not self._is_serving:
             self._is_serving = True
             self._host.spawn(
-                self._relay.hear("shown", self._on_update, _ignore_gap), "receive updates"
+                self._relay.receive("shown", self._on_update, _ignore_gap), "receive updates"
             )
             self._host.spawn(self._watch_for_ends(), "find ended runs")
 

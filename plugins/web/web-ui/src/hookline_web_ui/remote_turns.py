@@ -192,13 +192,15 @@ class RemoteTurns:
     def listen(self) -> None:
         """Accept requests about the turns of this process."""
         if self._relay.is_divided:
-            requests = self._relay.hear("asked", self._on_request, lambda: None)
+            requests = self._relay.receive("asked", self._on_request, lambda: None)
             self._host.spawn(requests, "receive requests")
 
     def show(self) -> None:
         """Show the page in this process from now on: follow turns of other processes."""
         if self._relay.is_divided:
-            events = self._relay.hear("shown", self._on_event, lambda: self._relay.ask("again", ""))
+            events = self._relay.receive(
+                "shown", self._on_event, lambda: self._relay.ask("again", "")
+            )
             self._host.spawn(events, "receive events")
             self._host.spawn(self._watch(), "watch turns")
 

@@ -1,8 +1,8 @@
-"""Parts of a fake platform: faults, a clock, traffic, what people see, and crash tests.
+"""Parts of a fake platform: faults, a clock, traffic, the visible chats, and crash tests.
 
-A fake runs in the test's process, on a thread of its own, so that gateways in other processes can
-be killed while it stays. Everything here may be used from any thread, and needs only the standard
-library. How the parts fit together::
+A fake runs in the test's process, on its own thread, so that it survives when gateways in other
+processes are killed. Everything here may be used from any thread, and needs only the standard
+library. An example::
 
     class FakePigeon:
         def __init__(self):
@@ -13,10 +13,9 @@ library. How the parts fit together::
             if fault in ("refuse", "silent"): …   # do nothing, do not answer
             if fault == "429": …                  # do nothing; use the platform's own header
             message = self.chat_log.add(chat, text, token=nonce)
-            if fault == "drop": …                 # it is done; cut the connection without an answer
+            if fault == "drop": …                 # close the connection without an answer
 
-Let a real client library talk to it over a real socket, or the test proves nothing about the
-client.
+Use a real client library over a real socket; otherwise the test proves nothing about the client.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people see in the chats of a fake platform, and everything they ever saw."""
+"""The visible messages of a fake platform's chats, and their earlier versions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TIMEOUT = float(os.environ.get("HOOKLINE_TEST_PATIENCE", "90"))
-"""Seconds until a test gives up; no test waits for it to pass."""
+"""Seconds until a test gives up; no test relies on reaching it."""
 
 
 @dataclass(slots=True)
 class ChatMessage:
-    """A message of the bot. ``history`` has every text it ever had; ``more`` is the fake's own."""
+    """A message of the bot. ``history`` has all its texts; ``more`` is data of the fake."""
 
     chat: str
     id: str
@@ -27,7 +27,7 @@ class ChatMessage:
 
 
 class ChatLog:
-    """Every message of the bot, in the order in which it was sent, by whichever process."""
+    """Every message of the bot, in the order of sending, of all processes."""
 
     def __init__(self) -> None:
         self.all_messages: list[ChatMessage] = []
@@ -43,7 +43,7 @@ class ChatLog:
         token: str = "",
         **more: Any,
     ) -> ChatMessage:
-        """A message is sent; without ``id`` it gets a number."""
+        """Add a message; without ``id`` it gets a number."""
         with self.changed:
             self._count += 1
             message = ChatMessage(chat, id or str(self._count), text, token, more=more)
@@ -53,7 +53,7 @@ class ChatLog:
             return message
 
     def edit(self, chat: str, id: str, text: str, **more: Any) -> ChatMessage | None:  # noqa: A002
-        """A message is edited; None if it is not there."""
+        """Edit a message; return None if it does not exist."""
         with self.changed:
             if (message := self.get(chat, id)) is not None:
                 message.text = text
@@ -63,7 +63,7 @@ class ChatLog:
             return message
 
     def remove(self, chat: str, id: str) -> ChatMessage | None:  # noqa: A002
-        """A message is deleted; None if it is not there."""
+        """Delete a message; return None if it does not exist."""
         with self.changed:
             if (message := self.get(chat, id)) is not None:
                 message.is_removed = True
@@ -71,21 +71,21 @@ class ChatLog:
             return message
 
     def get(self, chat: str, id: str) -> ChatMessage | None:  # noqa: A002
-        """A message that people see."""
+        """Return a visible message; None if there is none."""
         return next((one for one in self.messages(chat) if one.id == id), None)
 
     def with_token(self, chat: str, token: str) -> ChatMessage | None:
-        """The message that was sent with a token, for platforms that can look it up."""
+        """Return the message that was sent with a token, for platforms that can look it up."""
         return next((one for one in self.messages(chat) if token and one.token == token), None)
 
     def messages(self, chat: str | None = None) -> list[ChatMessage]:
-        """The messages that people see, of one chat or of all."""
+        """Return the visible messages of one chat or of all."""
         with self.changed:
             visible = [one for one in self.all_messages if not one.is_removed]
             return [one for one in visible if chat in (None, one.chat)]
 
     def texts(self, chat: str | None = None) -> list[str]:
-        """Their texts."""
+        """Return the texts of visible messages."""
         return [one.text for one in self.messages(chat)]
 
     def wait(self, until: Callable[[], Any], timeout: float = TIMEOUT) -> Any:

@@ -6,15 +6,15 @@ import time
 
 
 class Clock:
-    """Unix time that runs on, plus what a test has added. Nothing sleeps by it."""
+    """Unix time plus the seconds that a test has added. No sleep depends on it."""
 
     def __init__(self) -> None:
         self._offset = 0.0
 
     def __call__(self) -> float:
-        """The time, in seconds."""
+        """Return the time, in seconds."""
         return time.time() + self._offset
 
     def advance(self, seconds: float) -> None:
-        """Let time pass at once."""
+        """Add seconds."""
         self._offset += seconds

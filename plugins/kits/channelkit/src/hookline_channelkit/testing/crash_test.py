@@ -1,8 +1,8 @@
-"""Sends thousands of messages while gateways are killed again and again: each is answered once.
+"""Checks that each of many messages is answered once while gateways are killed repeatedly.
 
-A fake platform provides a :class:`GatewayDriver`: how a gateway is started, how a person writes,
-and what people see. :func:`run_crash_test` does the rest. The model must answer a message that
-contains ``[m7]`` with a text that contains ``[m7]``; :attr:`CrashPlan.script` is a scenario for the
+A fake platform provides a :class:`GatewayDriver`, which starts gateways, writes messages and
+returns the visible texts. :func:`run_crash_test` does the rest. The model must answer a message
+with ``[m7]`` with a text that contains ``[m7]``; :attr:`CrashPlan.script` is a scenario for the
 provider ``scripted`` that does so.
 """
 
@@ -40,17 +40,17 @@ _REPEAT_MARK = "(may be a repeat)"
 
 
 class GatewayDriver(Protocol):
-    """What the tests of a fake platform provide."""
+    """Starts gateways, writes messages and reads chats; provided by the tests of a platform."""
 
     def start(self, **env: str) -> subprocess.Popen[bytes]:
         """Start a gateway with these variables; return when it is ready or dead."""
 
     def say(self, chat: int, text: str) -> None:
-        """A person who may write writes in chat number ``chat``, whether a gateway runs or not.
+        """Write as a permitted person in chat number ``chat``, with or without a running gateway.
         May deliver the message several times, as the platform does."""
 
     def texts(self, chat: int) -> Sequence[str]:
-        """What people see in chat number ``chat``, oldest first."""
+        """Return the visible texts of chat number ``chat``, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class CrashPlan:
     """The size of a crash test.
 
     Args:
-        messages: messages in all.
-        kills: gateways that are killed: a third at crash points, a third at random moments, and
-            after a third no gateway runs for a while, during which people write.
-        chats: chats that the messages are spread over.
-        seed: of the random numbers.
+        messages: number of messages.
+        kills: gateways that are killed: a third at crash points, a third at random moments, and a
+            third followed by a time without a gateway, in which people write.
+        chats: number of chats.
+        seed: seed of the random numbers.
         max_life: seconds until a gateway that does not reach its crash point is killed anyway.
         finds: the platform can look a message up, so nothing may appear twice; else a repeat must
             be marked as one.
@@ -77,7 +77,7 @@ class CrashPlan:
 
     @property
     def script(self) -> str:
-        """YAML for the provider ``scripted``: each message is answered with its number."""
+        """YAML for the provider ``scripted``: it answers each message with its number."""
         steps = [
             {"when": rf"\[m{number}\]", "text": f"[m{number}] is answered", "repeat": True}
             for number in range(self.messages)
@@ -90,7 +90,7 @@ LONG_PLAN = CrashPlan(messages=2_000, kills=60, chats=40)
 
 
 def plan_from_env() -> CrashPlan:
-    """:data:`LONG_PLAN` if ``HOOKLINE_STORM=long`` is set, else :data:`SHORT_PLAN`."""
+    """Return :data:`LONG_PLAN` if ``HOOKLINE_STORM=long`` is set, else :data:`SHORT_PLAN`."""
     return LONG_PLAN if os.environ.get("HOOKLINE_STORM") == "long" else SHORT_PLAN
 
 
@@ -101,11 +101,11 @@ class CrashReport:
     Attributes:
         killed: gateways that were killed, by crash point.
         missing: messages without an answer.
-        repeated: answers that appear twice without a mark, or with one where the platform can look
-            them up.
+        repeated: answers that appear twice without a mark, or with one although the platform can
+            look them up.
         marked: answers that are marked as a possible repeat.
         disorder: pairs that appear in the wrong order in their chat.
-        seconds: how long it took.
+        seconds: duration.
     """
 
     killed: Counter[str] = field(default_factory=Counter)
@@ -142,7 +142,7 @@ def run_crash_test(driver: GatewayDriver, plan: CrashPlan = SHORT_PLAN) -> Crash
 
 
 def _places(chance: random.Random, kills: int) -> list[str]:
-    """Where each gateway is killed."""
+    """Return where each gateway is killed."""
     places: list[str] = []
     while len(places) < kills:
         round_ = [
@@ -162,7 +162,7 @@ def _run_until_killed(
     place: str,
     part: Sequence[tuple[int, str]],
 ) -> str:
-    """Run one gateway; where it was killed."""
+    """Run one gateway; return where it was killed."""
     is_down = place == WHILE_DOWN
     if is_down:
         for chat, text in part:
@@ -185,7 +185,7 @@ def _run_until_killed(
 
 
 def _wait_for_answers(driver: GatewayDriver, plan: CrashPlan, chats: Sequence[int]) -> None:
-    """Wait until every message is answered, or no answer has come for long."""
+    """Wait until every message is answered, or no answer comes for a long time."""
     last, since = -1, time.monotonic()
     while time.monotonic() - since < TIMEOUT / 2:
         answered: set[str] = set()

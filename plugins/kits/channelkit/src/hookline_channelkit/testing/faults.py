@@ -1,4 +1,4 @@
-"""Faults that requests to a fake platform meet, planned or at random."""
+"""Faults of a fake platform's requests, planned or at random."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FAULT_KINDS: tuple[FaultKind, ...] = (
     *("drop", "refuse", "silent", "half-open", "slow"),
     *("429", "500", "502", "garbage", "expired"),
 )
-"""What a fake must be able to do with a request:
+"""The faults that a fake must support:
 
-- ``drop``: do it, then cut the connection without an answer.
-- ``refuse``: do nothing; cut the connection.
+- ``drop``: execute it, then close the connection without an answer.
+- ``refuse``: do nothing; close the connection.
 - ``silent``: do nothing and do not answer for ``seconds``; the client must time out.
-- ``half-open``: keep the connection open, and send nothing through it any more.
-- ``slow``: do it and answer, ``seconds`` later.
+- ``half-open``: keep the connection open, but send nothing more.
+- ``slow``: execute it and answer, ``seconds`` later.
 - ``429``: do nothing; the platform's own header or field says to wait ``seconds``.
 - ``500``, ``502``: do nothing; answer with a body that is not the platform's (HTML).
-- ``garbage``: do it, and answer with status 200 and an unreadable body.
+- ``garbage``: execute it, and answer with status 200 and an unreadable body.
 - ``expired``: do nothing; the token has expired.
 """
 WITHOUT_EFFECT: frozenset[FaultKind] = frozenset(
@@ -41,10 +41,10 @@ class Fault:
     Args:
         kind: one of :data:`FAULT_KINDS`.
         where: the method or route that it applies to; "" for every one.
-        times: how many requests it applies to; None for all.
+        times: number of requests that it applies to; None for all.
         seconds: for ``429``, ``slow`` and ``silent``.
-        overall: for ``429``: the limit is for everything, not for the chat alone.
-        after: how many such requests pass before it.
+        overall: for ``429``: the limit applies to all chats, not only to this one.
+        after: number of such requests that pass before it.
     """
 
     kind: FaultKind
@@ -56,7 +56,7 @@ class Fault:
 
     @property
     def is_done(self) -> bool:
-        """True if the request has its effect."""
+        """Whether the request is executed."""
         return self.kind not in WITHOUT_EFFECT
 
 
@@ -73,7 +73,7 @@ class _Chance:
 
 @dataclass(slots=True)
 class Faults:
-    """The faults of a fake. ``counts`` counts the faults that requests have met, by kind."""
+    """The faults of a fake. ``counts`` counts the faults that have occurred, by kind."""
 
     planned: list[Fault] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ class Faults:
         where: Sequence[str] = (),
         seconds: float = 0.05,
     ) -> None:
-        """Let a share (0 to 1) of all requests fail at random, or of those to ``where``."""
+        """Make a share (0 to 1) of all requests, or of those to ``where``, fail at random."""
         with self._lock:
             chance = random.Random(seed)
             self._chance = _Chance(chance, share, tuple(kinds), seconds, frozenset(where))
@@ -108,7 +108,7 @@ class Faults:
             self._chance = None
 
     def take(self, where: str) -> Fault | None:
-        """The fault that this request meets, if any; call it once for each request."""
+        """Return the fault of this request, if any; call it once for each request."""
         with self._lock:
             found = self._planned(where) or self._by_chance(where)
             if found is not None:
@@ -139,6 +139,6 @@ class Faults:
 
 
 def headers_of(fault: Fault, names: Mapping[str, str]) -> dict[str, str]:
-    """Headers of a 429: ``names`` maps each header to ``seconds``, ``ms`` or a fixed text."""
-    told = {"seconds": f"{fault.seconds:g}", "ms": f"{fault.seconds * 1000:.0f}"}
-    return {name: told.get(how, how) for name, how in names.items()}
+    """Return a 429's headers: ``names`` maps each to ``seconds``, ``ms`` or a fixed text."""
+    values = {"seconds": f"{fault.seconds:g}", "ms": f"{fault.seconds * 1000:.0f}"}
+    return {name: values.get(value, value) for name, value in names.items()}

@@ -1,4 +1,4 @@
-"""How real platforms deliver: twice, out of order, and with undocumented fields."""
+"""Imitates deliveries of real platforms: repeated, out of order, with undocumented fields."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ def redelivered(
     first_delay: float = 0.0,
     repeat_delay: float = 60.0,
 ) -> list[T]:
-    """Each message one to ``max_times`` times: the first time at its place or up to ``first_delay``
-    places later, repeats up to ``repeat_delay`` places later."""
+    """Return each message one to ``max_times`` times.
+
+    The first is at its place or up to ``first_delay`` places later, repeats are up to
+    ``repeat_delay`` places later.
+    """
     chance = random.Random(seed)
     placed: list[tuple[float, int, T]] = []
     for place, message in enumerate(messages):
@@ -31,10 +34,10 @@ def redelivered(
 
 
 def malformed(seed: int, event: Any, may_lack: Callable[[str], bool] = lambda _: False) -> Any:
-    """An event of the platform with unknown and missing fields.
+    """Return an event with unknown and missing fields.
 
-    Every object gets up to two unknown fields of any type. A field whose path (``message.author``)
-    ``may_lack`` accepts is missing now and then.
+    Every object gets up to two unknown fields of any type. Fields whose path (``message.author``)
+    ``may_lack`` accepts are missing at random.
     """
     return _malformed(random.Random(seed), copy.deepcopy(event), "", may_lack)
 
