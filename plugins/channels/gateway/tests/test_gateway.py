@@ -298,9 +298,9 @@ def returned(plugin: Quarry) -> None:
 @pytest.mark.parametrize(
     ("act", "why"),
     [
-        (killed, "its background work quarry:greet, quarry:listen is over"),
+        (killed, "its background work quarry:greet, quarry:listen has ended"),
         (failed, "its background work quarry:listen failed: the rock fell"),
-        (returned, "its background work quarry:greet, quarry:listen is over"),
+        (returned, "its background work quarry:greet, quarry:listen has ended"),
     ],
 )
 def test_health_reports_a_dead_listener(
