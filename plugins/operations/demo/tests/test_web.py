@@ -72,7 +72,7 @@ def _look(visitor: Visitor) -> None:
     waits = by_name["Install the linter."]
     assert waits["question"]
     said = _decide(visitor, waits["id"], "Deny")
-    assert said == "Refused, or nobody allowed it in time. The script has not run."
+    assert said == "Refused, or not approved in time. The script did not run."
     said = _decide(visitor, visitor.say("Install the linter."), "Once")
     assert said.startswith("Nothing came of it")
     typed = visitor.say("Who are you?")
