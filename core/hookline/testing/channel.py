@@ -10,7 +10,7 @@ from hookline_hookspecs.channels import Channel
 
 
 class FakeChannel(Channel):
-    """Sends messages to the runtime and collects the replies. The next ``fail`` sends fail."""
+    """Sends messages to the runtime and collects replies. The next ``fail`` deliveries fail."""
 
     name = "fake"
     edits = False
@@ -24,13 +24,13 @@ class FakeChannel(Channel):
         self._number = 0
 
     async def start(self) -> None:
-        """Nothing to connect."""
+        """Do nothing."""
 
     async def wait(self) -> None:
-        """Return at once: nothing is received on its own."""
+        """Return at once; messages come from :meth:`say`."""
 
     async def stop(self) -> None:
-        """Nothing to disconnect."""
+        """Do nothing."""
 
     async def send(self, reply: Reply) -> str:
         """Collect a reply, or raise ``ConnectionError`` while ``fail`` is not 0."""
@@ -51,16 +51,16 @@ class FakeChannel(Channel):
         reply_to: str | None = None,
         **more: Any,
     ) -> bool:
-        """Send a message as a person; return False if it had already been received.
+        """Send a message as a person; return False if it was already received.
 
-        ``reply_to="delivered-N"`` answers the N-th reply, as pressing one of its buttons does;
+        ``reply_to="delivered-N"`` answers the N-th reply, as pressing one of its buttons does.
         ``more`` are other fields of the ``Inbound``, such as ``private=True``.
         """
         self._number += 1
         id_ = message_id or f"m{self._number}"
         inbound = Inbound("fake", chat, user, id_, text, reply_to=reply_to, **more)
-        taken: bool = await self._runtime.dispatcher.receive(inbound)
-        return taken
+        is_new: bool = await self._runtime.dispatcher.receive(inbound)
+        return is_new
 
     async def replies(self, count: int, seconds: float = 60.0) -> list[Reply]:
         """Wait until a total of ``count`` replies have arrived, and return them all."""

@@ -45,11 +45,12 @@ class HarnessCommandLine:
         self._runtime = runtime
         plugins = runtime.engine.loaded.plugins
         entries = [
-            CommandEntry(one.name, one.value, one.plugin)  # one that has been built keeps its group
-            for one in installed_commands()
-            if one.plugin in plugins
+            # new entries, because a built command keeps the groups of an earlier test
+            CommandEntry(command.name, command.value, command.plugin)
+            for command in installed_commands()
+            if command.plugin in plugins
         ]
-        entries += _given(commands, next(iter(harness.states()), ""))
+        entries += _command_entries(commands, next(iter(harness.states()), ""))
         self.catalog = Catalog(
             entries, plugins, lambda catalog: register_commands(catalog, runtime, self), err
         )
@@ -93,7 +94,7 @@ class HarnessCommandLine:
             result = None
             try:
                 result = await work(plugin)
-            except SystemExit as error:  # it would end the event loop, too
+            except SystemExit as error:  # it would also end the event loop
                 ended.append(error)
             await self._runtime.finish_background(30.0)
             return result
@@ -105,26 +106,26 @@ class HarnessCommandLine:
 
 
 def run_line(
-    harness: Harness, arguments: str, given: str, commands: Mapping[str, Any]
+    harness: Harness, arguments: str, stdin_text: str, commands: Mapping[str, Any]
 ) -> CliResult:
-    """Run ``hookline ARGUMENTS`` with the text ``given`` on standard input."""
+    """Run ``hookline ARGUMENTS`` with ``stdin_text`` on standard input."""
     out, errors, stdin = StringIO(), StringIO(), sys.stdin
     with redirect_stdout(out), redirect_stderr(errors):
-        sys.stdin = StringIO(given)
+        sys.stdin = StringIO(stdin_text)
         try:
             code: Any = run_command(shlex.split(arguments), HarnessCommandLine(harness, commands))
         except SystemExit as ended:
             code = ended.code
         finally:
             sys.stdin = stdin
-    if isinstance(code, str):  # as Python itself does
+    if isinstance(code, str):  # Python itself treats it the same way
         errors.write(f"{code}\n")
         code = 1
     return CliResult(code or 0, out.getvalue(), errors.getvalue())
 
 
-def _given(commands: Mapping[str, Any], plugin: str) -> list[CommandEntry]:
-    """The commands that a test names, as the first plugin's."""
+def _command_entries(commands: Mapping[str, Any], plugin: str) -> list[CommandEntry]:
+    """Entries for the commands that a test passes; they belong to ``plugin``."""
     return [
         CommandEntry(name, "", plugin, build_command(name.split()[-1], command, ""))
         for name, command in commands.items()

@@ -26,7 +26,7 @@ from .resource_leaks import ResourceSnapshot, tasks
 Make = Callable[..., Harness]
 ANSWERS = ["Very well."] * 500
 """The model's answers; more than any hook requests in one test."""
-SETUP_FAILURE = "the contract makes setup fail at its end"
+SETUP_FAILURE = "the contract makes setup fail at the end"
 
 
 class PluginContract:
@@ -44,15 +44,17 @@ class PluginContract:
     plugin: ClassVar[type[Plugin[Any]]]
     """The class to test."""
     config: ClassVar[Mapping[str, Any]] = {}
-    """Settings with which it can start, as under its name in ``config.yaml``. Must include every
-    setting without a default, to confirm that it is required on purpose."""
+    """Settings with which it can start, as under its name in ``config.yaml``.
+
+    They must include every setting without a default, to confirm that it is required on purpose.
+    """
     core: ClassVar[Mapping[str, Any]] = {}
     """Core settings by dotted key, such as ``{"paths.allowed_roots": ["/srv"]}``."""
     needs: ClassVar[Sequence[type[Plugin[Any]]]] = ()
-    """Other plugin classes that are on. A name in its ``requires`` that none of them has is
-    provided by a plugin that does nothing."""
+    """Other plugin classes that are on. Any other name in its ``requires`` is provided by a plugin
+    that does nothing."""
     services: ClassVar[Mapping[type, Any]] = {}
-    """What ``host.services`` offers: a fake for each protocol that another plugin would offer."""
+    """Services by protocol: a fake for each service that another plugin would provide."""
     heavy_allowed: ClassVar[Sequence[str]] = ()
     """Heavy packages that its entry-point module may import; say why in a comment."""
     not_secret: ClassVar[Sequence[str]] = ()
@@ -72,7 +74,7 @@ class PluginContract:
         except ImportError as error:
             _fail(f"importing {module} in a fresh interpreter failed:\n{error}")
         if found:
-            lines = [f"{one.file}, line {one.line}, imports {one.package}" for one in found]
+            lines = [f"{i.file}, line {i.line}, imports {i.package}" for i in found]
             _fail(
                 f"importing {module} brings in heavy packages: {'; '.join(lines)}. Import them in "
                 f"`setup` or where they are first used."
@@ -265,7 +267,7 @@ class PluginContract:
             )
 
     def test_it_costs_no_token_when_off(self, harness: Make, tmp_path: Path) -> None:
-        """When it is off, it adds nothing to what is sent to a model."""
+        """When it is off, it adds nothing to model requests."""
         sent = []
         for h in (self._bare(harness, tmp_path), self._open(harness, on=False, at=tmp_path)):
             self._turn(h)
@@ -392,8 +394,8 @@ def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
     async def setup(self: Any, host: Host) -> None:
         original = getattr(kind, "setup", None)
         if original is not None:
-            given = {"host": host} if "host" in inspect.signature(original).parameters else {}
-            result = original(self, **given)
+            arguments = {"host": host} if "host" in inspect.signature(original).parameters else {}
+            result = original(self, **arguments)
             if inspect.isawaitable(result):
                 await result
         raise RuntimeError(SETUP_FAILURE)
@@ -405,7 +407,7 @@ def _with_failing_setup(kind: type[Plugin[Any]]) -> type[Plugin[Any]]:
 def _registered(h: Harness) -> set[str]:
     """Describe everything that plugins have registered with a running core."""
     runtime = h.runtime
-    h.hooks.close()  # Otherwise every hook's signal has a listener.
+    h.hooks.close()  # otherwise every hook's signal has a listener
     has_receivers = runtime.bus.signals.has_receivers
     return {
         *(f"tool {name}" for name in runtime.engine.tools),
@@ -428,8 +430,8 @@ def _registered(h: Harness) -> set[str]:
 
 
 def _difference(first: set[str], second: set[str]) -> str:
-    lost = [f"{one} is gone" for one in sorted(first - second)]
-    return ", ".join([*lost, *(f"{one} is new" for one in sorted(second - first))])
+    removed = [f"{name} is gone" for name in sorted(first - second)]
+    return ", ".join([*removed, *(f"{name} is new" for name in sorted(second - first))])
 
 
 async def _close_and_list_tasks(h: Harness) -> list[str]:

@@ -1,4 +1,4 @@
-"""A channel's gateway in a process of its own, which a test can let die at a named point."""
+"""Runs a channel's gateway in a separate process, which a test can kill at a crash point."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from hookline_hookspecs import Delta, DeltaSink, ModelResponse, Plugin, WireRequ
 from .harness import Harness
 from .model import ScriptedModel
 
-PATIENCE = float(os.environ.get("HOOKLINE_TEST_PATIENCE", "60"))
-"""Seconds until a wait is given up; none takes so long."""
-LINES = 200
-"""Lines of a long answer."""
-SLOWLY = " in many words" * 10
-"""Behind an answer that takes its time, so that channels show it while it grows."""
+WAIT_TIMEOUT = float(os.environ.get("HOOKLINE_TEST_PATIENCE", "60"))
+"""Seconds after which a wait fails; much longer than any wait should take."""
+LONG_ANSWER_LINES = 200
+"""Number of lines of a long answer."""
+SLOW_ANSWER_SUFFIX = " in many words" * 10
+"""Added to a slow answer, so that channels show it while it grows."""
 _WORDS = re.compile(r"\[(\w+)\] (\w+)")
 
 
 class GatewayProcess:
-    """Processes with one plugin's channel on one home, one after the other.
+    """Runs processes with one plugin's channel on one home, one after another.
 
     Args:
-        plugin: the class; its module has to be importable by name.
+        plugin: the class; its module must be importable by name.
         home: the home folder.
         config: the plugin's settings.
     """
@@ -48,25 +48,29 @@ class GatewayProcess:
         self._pipe: Connection | None = None
 
     def start(self, point: str = "") -> bool:
-        """Start a process, to be killed at ``point`` (``NAME`` or ``NAME:3``). Return True once it
-        receives messages; False if it was killed before. Raises ``AssertionError`` with what it
-        says if it cannot start."""
+        """Start a process that is killed at the crash point ``point`` (``NAME`` or ``NAME:3``).
+
+        Return True once it receives messages, or False if it was killed before.
+
+        Raises:
+            AssertionError: it cannot start; with its error.
+        """
         here, there = self._context.Pipe()
         arguments = (there, self._kind, sys.path, str(self._home), self._config, point)
-        self._process = self._context.Process(target=_live, args=arguments, daemon=True)
+        self._process = self._context.Process(target=_run_gateway, args=arguments, daemon=True)
         self._process.start()
         there.close()
         self._pipe = here
         try:
-            said = here.recv() if here.poll(PATIENCE) else "it says nothing"
+            message = here.recv() if here.poll(WAIT_TIMEOUT) else "it does not respond"
         except EOFError:
             return False
-        if said != "ready":
-            raise AssertionError(f"the channel does not start: {said}")
+        if message != "ready":
+            raise AssertionError(f"the channel does not start: {message}")
         return True
 
     def died(self, seconds: float) -> bool:
-        """Wait for the process to be dead; return False if it still lives after ``seconds``."""
+        """Wait up to ``seconds`` for the process to die; return False if it is still alive."""
         self._process.join(seconds)
         return not self._process.is_alive()
 
@@ -78,36 +82,40 @@ class GatewayProcess:
             self._process = None
 
     def stop(self) -> None:
-        """Let the process end as a gateway does: replies under way are delivered first."""
+        """Stop the process as a gateway stops: it delivers its pending replies first."""
         if self._process is not None and self._pipe is not None:
             self._pipe.send("stop")
-            self._process.join(PATIENCE)
+            self._process.join(WAIT_TIMEOUT)
             self.kill()
 
 
-def wait_for(what: Callable[[], Any], told: Callable[[], object]) -> None:
-    """Wait until ``what()`` is true. Raises ``AssertionError`` with ``told()`` if it never is."""
-    ends = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < ends, f"waited in vain: {told()}"
+def wait_for(condition: Callable[[], Any], describe: Callable[[], object]) -> None:
+    """Wait until ``condition()`` is true.
+
+    Raises:
+        AssertionError: it was not true within the timeout; with ``describe()``.
+    """
+    deadline = time.monotonic() + WAIT_TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, f"timed out: {describe()}"
         time.sleep(0.02)
 
 
 def long_answer(name: str) -> str:
-    """What the model says to ``[NAME] long``: numbered lines, some of them in a block of code."""
+    """The model's answer to ``[NAME] long``: numbered lines, some of them in a code block."""
     lines = [
         f"[{name}.{number}] some words for the line, and a few more of them"
-        for number in range(LINES)
+        for number in range(LONG_ANSWER_LINES)
     ]
-    lines[LINES // 4] += "\n\n```python"
-    lines[LINES // 2] += "\n```\n"
+    lines[LONG_ANSWER_LINES // 4] += "\n\n```python"
+    lines[LONG_ANSWER_LINES // 2] += "\n```\n"
     return "\n".join(lines)
 
 
 class Echo(ScriptedModel):
-    """Answers ``[NAME] hello`` with ``[NAME] is answered``, ``[NAME] long`` at length.
+    """Answers ``[NAME] hello`` with ``[NAME] is answered``, and ``[NAME] long`` at length.
 
-    ``[NAME] slow`` gets the same answer as ``hello``, word by word over some seconds.
+    ``[NAME] slow`` gets a longer form of the same answer, word by word over some seconds.
     """
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
@@ -115,7 +123,7 @@ class Echo(ScriptedModel):
         request: Any = wire.stable.request  # type: ignore[attr-defined]
         name, word = (_WORDS.findall(request.messages[-1].text) or [("", "")])[-1]
         text = long_answer(name) if word == "long" else f"[{name}] is answered"
-        text += SLOWLY if word == "slow" else ""
+        text += SLOW_ANSWER_SUFFIX if word == "slow" else ""
         for part in re.findall(r"\S+\s*", text):
             if on_delta is not None:
                 on_delta(Delta(part))
@@ -125,7 +133,7 @@ class Echo(ScriptedModel):
         return self._response(text)
 
 
-def _live(
+def _run_gateway(
     pipe: Connection,
     kind: str,
     path: Sequence[str],
@@ -151,15 +159,15 @@ async def _serve(pipe: Connection, kind: str, home: Path, config: Mapping[str, A
     harness = Harness(plugin, home=home, config=config, model=Echo(), strict=False)
     runtime = await harness.aopen()
     host = harness.plugin(plugin).host
-    own = [one for one in host.channels() if one.network and one.name != "fake"]
-    if not own:
+    channels = [c for c in host.channels() if c.network and c.name != "fake"]
+    if not channels:
         raise AssertionError(f"{kind} registers no network channel: {harness.states()}")
     await runtime.gateway_host.recover()
-    for channel in own:
+    for channel in channels:
         await channel.start()
     pipe.send("ready")
     await asyncio.to_thread(pipe.recv)
-    for channel in own:
+    for channel in channels:
         await channel.stop()
-    await runtime.finish_background(PATIENCE)
+    await runtime.finish_background(WAIT_TIMEOUT)
     await harness.aclose()

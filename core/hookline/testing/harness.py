@@ -71,13 +71,13 @@ class Harness:
 
     Args:
         plugins: plugin classes, outermost first.
-        config: the settings of the only plugin, or of each by name; by name, ``False`` switches
-            a plugin off. ``KIND:NAME`` is one of several plugins of a kind.
-        model: what the model answers, in order, or a ``ScriptedModel``.
+        config: the settings of the only plugin, or settings by plugin name, where ``False``
+            switches a plugin off. ``KIND:NAME`` is one of several plugins of a kind.
+        model: the model's answers, in order, or a ``ScriptedModel``.
         core: core settings by dotted key, such as ``{"max_iterations": 3}``.
         strict: raise errors of plugins; ``False`` to test isolation.
         home: the home folder; harnesses may share one.
-        workspace: where tools work; a folder in the home by default.
+        workspace: where tools work. Default: a folder in the home.
         deadlines: seconds by hook, overriding those of the specs.
         answers: the person's answers to questions, in order.
     """
@@ -129,7 +129,7 @@ class Harness:
     ) -> Outcome:
         """Like :meth:`send`, in a running event loop."""
         runtime = await self.aopen()
-        heard = len(self.notices)
+        notice_count = len(self.notices)
         inbound = Inbound(
             channel="terminal",
             chat_id="default",
@@ -144,7 +144,7 @@ class Harness:
         await submission.mark_delivered()
         await runtime.finish_background(30.0)
         turn = submission.turn
-        return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[heard:]))
+        return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[notice_count:]))
 
     def cli(
         self,
@@ -157,8 +157,8 @@ class Harness:
         Args:
             arguments: what follows ``hookline``, quoted as in a shell.
             input: what the command reads from standard input.
-            commands: Typer apps or functions by name, where the package that brings them is not
-                installed; they belong to the first plugin.
+            commands: Typer apps or functions by name, for commands whose package is not installed;
+                they belong to the first plugin.
         """
         from .command_line import run_line
 
@@ -177,7 +177,7 @@ class Harness:
         return await asyncio.to_thread(run_line, self, arguments, input, commands or {})
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the harness's own event loop, also from a thread that it started."""
+        """Run a coroutine in the harness's event loop; may also be called from its threads."""
         if self._loop is not None and self._loop.is_running():
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
         if self._runner is None:
@@ -218,7 +218,7 @@ class Harness:
     def states(self) -> dict[str, tuple[str, str]]:
         """Return the state and reason of each plugin."""
         found = self.runtime.plugins.statuses
-        return {n: (one.state, one.reason) for n, one in found.items() if n in self._settings}
+        return {n: (s.state, s.reason) for n, s in found.items() if n in self._settings}
 
     # Opening and closing
 
@@ -237,7 +237,7 @@ class Harness:
             **self._core,
         }
         loaded = load(self.home, {}, overrides)
-        # Loaded through its entry point, so that every conversation has /new, /stop and so on.
+        # Loaded through its entry point, so that /new, /stop and so on exist in every test.
         entries = {"commands": PluginEntry("commands")}
         entries |= {name: _entry(name, settings) for name, settings in self._settings.items()}
         person = _person(self)
@@ -274,7 +274,7 @@ class Harness:
         return found
 
     def routes(self) -> list[Route]:
-        """Return the plugins' routes, as a web server gets them."""
+        """Return the plugins' routes, as a web server receives them."""
         found: list[Route] = []
         self.runtime.bus.gather("register_routes", lambda plugin: found.append)
         return found

@@ -1,4 +1,4 @@
-"""Finds what importing a module imports in turn, in a fresh interpreter."""
+"""Finds the heavy packages that importing a module imports, in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ except ModuleNotFoundError as error:
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(json.dumps([missing, {name: blame[name] for name in sorted(new & set(blame))}]))
 """
-"""Reports the heavy packages that were imported and the line that first imported each. A package
-that a plugin only looks up (``find_spec``) is not imported and not reported."""
+"""Reports the imported heavy packages and the line that first imported each. Packages that a plugin
+only looks up (``find_spec``) are not reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ def heavy_imports(module: str, allowed: frozenset[str] = frozenset()) -> list[Im
         NotImportable: the module does not exist outside this process (for example, a test file).
         ImportError: importing it failed; the text is the traceback.
     """
-    order = json.dumps([module, sorted(heavy_packages() - allowed)])
+    probe_input = json.dumps([module, sorted(heavy_packages() - allowed)])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     run = subprocess.run(
-        [sys.executable, "-c", PROBE, order], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", PROBE, probe_input], env=environment, capture_output=True, text=True
     )
     if run.returncode != 0:
         raise ImportError(run.stderr)

@@ -1,4 +1,4 @@
-"""Calls a plugin's hooks with events and describes what goes wrong, in sentences."""
+"""Calls a plugin's hooks with hostile events and describes problems in sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hookline.sessions.context import TurnContext
 from .hostile_events import Case, answer
 
 MAX_PROBLEMS = 3
-"""Problems reported of one hook; more are likely to be the same."""
+"""Maximum number of problems reported for a hook; further ones usually have the same cause."""
 CONTRIBUTIONS: dict[str, type] = {"system_prompt": Section, "pre_prompt": ContextBlock}
 MIDDLEWARE_RESULTS: dict[str, type] = {"around_tool": ToolResult, "around_model": ModelResponse}
 
@@ -36,12 +36,12 @@ async def check_hook(
     """Call one hook of a plugin with every event; return a sentence for each problem."""
     problems: list[str] = []
     for case in cases:
-        given, untouched = case.make(), case.make()
+        event, original = case.make(), case.make()
         view = (
             ctx if case.tool is None else TurnContext(ctx.engine, ctx.state, ctx.active, case.tool)
         )
-        problem = await _call_hook(bus, implementation, view, case, given)
-        if problem is None and given != untouched:
+        problem = await _call_hook(bus, implementation, view, case, event)
+        if problem is None and event != original:
             problem = (
                 f"changed its event ({case.label}), which other plugins share; "
                 f"return a changed copy (dataclasses.replace, dict(…)) instead"
@@ -55,22 +55,22 @@ async def check_hook(
 
 
 async def _call_hook(
-    bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, given: Any
+    bus: Bus, implementation: Implementation, ctx: TurnContext, case: Case, event: Any
 ) -> str | None:
     hook = implementation.spec.name
     try:
-        result = await bus.attempt(implementation, ctx, given)
+        result = await bus.attempt(implementation, ctx, event)
         if hook in MIDDLEWARE_RESULTS and callable(result):
-            result = await result(given, _call_next(hook))
+            result = await result(event, _call_next(hook))
             return _wrong_type(result, (MIDDLEWARE_RESULTS[hook],), case)
     except HookTimeout:
         return f"did not return within {implementation.deadline:g} s for {case.label}"
     except (Exception, SystemExit) as error:
         return (
             f"raised {describe(error)} ({_error_location(error)}) for {case.label}; a hook "
-            "receives whatever a person, a model or a server sends, so check it before using it"
+            "receives anything that a person, a model or a server sends, so check it before use"
         )
-    return _result_problem(hook, result, given, case)
+    return _result_problem(hook, result, event, case)
 
 
 def _call_next(hook: str) -> Any:
@@ -80,8 +80,8 @@ def _call_next(hook: str) -> Any:
     return call_next
 
 
-def _result_problem(hook: str, result: Any, given: Any, case: Case) -> str | None:
-    """Return what is wrong with the type of a result, given the hook's kind."""
+def _result_problem(hook: str, result: Any, event: Any, case: Case) -> str | None:
+    """Describe a result of the wrong type for the hook's kind; None if it is right."""
     kind = HOOKS[hook].kind
     if result is None or kind == "observe":
         return None
@@ -92,8 +92,8 @@ def _result_problem(hook: str, result: Any, given: Any, case: Case) -> str | Non
         )
     expected: dict[str, tuple[type, ...]] = {
         "collect": (CONTRIBUTIONS.get(hook, object),),
-        "pipeline": (type(given),),
-        "guard": (type(given), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
+        "pipeline": (type(event),),
+        "guard": (type(event), Deny) if HOOKS[hook].rewrites else (Deny, Ask, Answer),
         "first": (str,),
     }
     items = as_sequence(result) if kind == "collect" else (result,)

@@ -1,7 +1,7 @@
 """Hostile events for hooks: empty, huge, malformed or incomplete.
 
-:func:`events` creates them for one hook. Each is created anew for every use, so that it can be
-detected when a hook modifies its event.
+:func:`events` creates them for one hook. An event is created again for every use, so that a hook
+that modifies its event can be detected.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from hookline_hookspecs import (
 )
 
 DEPTH = 300
-"""How deep arguments are nested: far deeper than a person writes, within the limit of ``json``."""
+"""Nesting depth of arguments: deeper than people write, but within the limit of ``json``."""
 
 TEXTS: dict[str, str] = {
     "an empty text": "",
@@ -101,7 +101,7 @@ def events(hook: str, folder: Path, tools: Iterable[Tool]) -> Iterator[Case]:
 
 
 def answer(hook: str, event: Any) -> Any:
-    """Return what ``call_next`` gives a middleware of ``hook``: a tool result or model response."""
+    """The result of ``call_next`` for a middleware of ``hook``: a tool result or a response."""
     if hook == "around_tool":
         return ToolResult(event, TEXTS["lone surrogates"], ok=False)
     return ModelResponse((TextBlock(TEXTS["markup and placeholders"]),), "end")
@@ -178,7 +178,7 @@ def _no_work(**arguments: Any) -> str:
 
 
 def _result(case: Case) -> Case:
-    """Create the result of a case's call, with a text as hostile as its arguments."""
+    """A case with the result of a call, whose text is one of the call's hostile arguments."""
 
     def make() -> ToolResult:
         call: ToolCall = case.make()
@@ -271,7 +271,7 @@ _SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     },
     "post_model": {"no block": lambda: ModelResponse((), "incomplete")},
     "on_message": {
-        "nobody and nowhere": lambda: Inbound("", "", "", "", "", session_id="", system=""),
+        "no sender and no chat": lambda: Inbound("", "", "", "", "", session_id="", system=""),
         "a file that is gone": lambda: replace(
             _inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1),)
         ),

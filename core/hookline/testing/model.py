@@ -34,7 +34,7 @@ def calls(name: str, /, **arguments: Any) -> ToolCall:
 
 
 class ScriptedModel:
-    """Plays ``steps`` in order and records each request; raises ``AssertionError`` past the end.
+    """Plays ``steps`` in order and records each request; raises ``AssertionError`` after the last.
 
     These attributes, with one entry per request, are for assertions:
 
@@ -52,12 +52,12 @@ class ScriptedModel:
         self.steps: list[Step] = list(steps)
         self.requests: list[ModelRequest] = []
         self.wires: list[WireRequest] = []
-        self._asked: ModelRequest | None = None
+        self._rendered: ModelRequest | None = None
         self._count = 0
 
     def render(self, request: ModelRequest) -> WireRequest:
         """Encode each message as one JSON fragment; equal messages give equal bytes."""
-        self._asked = request
+        self._rendered = request
         return WireRequest(
             provider=self.name,
             fields={"model": request.model, **request.params},
@@ -71,12 +71,12 @@ class ScriptedModel:
         """Record the request and play the next step."""
         # Several sessions may render requests before the first one is sent.
         stable = wire.stable
-        request = stable.request if isinstance(stable, _Rendered) else self._asked
+        request = stable.request if isinstance(stable, _Rendered) else self._rendered
         assert request is not None
         self.requests.append(request)
         self.wires.append(wire)
         if not self.steps:
-            raise AssertionError("the scripted model has no answer left; give it one more")
+            raise AssertionError("the scripted model has no answer left; add another step")
         step = self.steps.pop(0)
         while callable(step) and not isinstance(step, type):
             step = step(request)
@@ -100,7 +100,7 @@ class ScriptedModel:
         return ModelResponse(tuple(blocks), stop, usage)  # type: ignore[arg-type]
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     @property
     def last(self) -> ModelRequest:

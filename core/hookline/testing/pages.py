@@ -149,7 +149,7 @@ class PageClient:
             }
             result: Awaitable[Any] | Any = route.handler(FakeRequest(scope, body))
             return await result if isawaitable(result) else result
-        raise Problem(404, "not_found", f"There is no {method} {path}.")
+        raise Problem(404, "not_found", f"No route for {method} {path}.")
 
 
 def full_path(plugin: str, route: Route) -> str:

@@ -1,4 +1,4 @@
-"""The real guard of paths, for tests of a plugin that need no core beside it."""
+"""The real path guard, for plugin tests that do not need the rest of core."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from hookline.io.paths import PathGuard
 
 
 def guarded_paths(workspace: Path, home: Path) -> Paths:
-    """What ``ctx.paths`` is in a session with this workspace and this home."""
+    """Create the ``ctx.paths`` of a session with this workspace and home."""
     return PathGuard(workspace, [], home)

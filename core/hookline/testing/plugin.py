@@ -32,16 +32,16 @@ def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
     """A factory of harnesses: ``harness(MyPlugin, config={…}, model=["hi"])``; see ``Harness``."""
     from .harness import Harness
 
-    made: list[Harness] = []
+    harnesses: list[Harness] = []
 
     def make(*plugins: Any, **options: Any) -> Harness:
-        options.setdefault("home", tmp_path / f"home{len(made)}")
-        made.append(Harness(*plugins, **options))
-        return made[-1]
+        options.setdefault("home", tmp_path / f"home{len(harnesses)}")
+        harnesses.append(Harness(*plugins, **options))
+        return harnesses[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for created in harnesses:
+        created.close()
 
 
 @pytest.fixture
@@ -49,14 +49,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of every runtime in the test: ``clock.ahead(3600)``; see ``Clock``."""
     from .clock import Clock
 
-    made = Clock()
-    monkeypatch.setattr("hookline.clock.now", made.now)
-    return made
+    clock = Clock()
+    monkeypatch.setattr("hookline.clock.now", clock.now)
+    return clock
 
 
 @pytest.fixture
 def store_url(request: pytest.FixtureRequest) -> str:
-    """What ``store`` opens: ``--hookline-store``. A conftest may override this fixture."""
+    """The store to open: ``--hookline-store``. A conftest may override this fixture."""
     return str(request.config.getoption("--hookline-store"))
 
 
@@ -70,7 +70,7 @@ def store_home(tmp_path: Path) -> Path:
 async def store(store_home: Path, store_url: str) -> AsyncIterator[Any]:
     """A real store, open in ``store_home``, for tests that are coroutines.
 
-    It needs pytest-asyncio in auto mode. Otherwise use ``async with open_store(home) as store``.
+    Needs pytest-asyncio in auto mode. Without it, use ``async with open_store(home) as store``.
     """
     from .store import open_store
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .harness import Harness
 
 AROUND = 24
-"""The number of bytes shown before and after the first difference."""
+"""Number of bytes shown before and after the first difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ def assert_prompt_stable(sent: Harness | Sequence[WireRequest]) -> None:
             compared += 1
             found = _first_break(before, after)
             if found is not None:
-                culprit = _culprit(found, session, steps)
-                raise AssertionError(_sentence(found, number, session, model, culprit))
+                plugin = _changed_by(found, session, steps)
+                raise AssertionError(_sentence(found, number, session, model, plugin))
     if not compared:
         raise AssertionError(
-            f"no session has sent two requests to one model ({len(wires)} in all), so nothing can "
-            f"be compared; send a second message in the same session first"
+            f"no session has sent two requests to the same model ({len(wires)} in all), so nothing "
+            f"can be compared; send a second message in the same session first"
         )
 
 
@@ -92,7 +92,7 @@ def _offset(old: bytes, new: bytes) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
-def _culprit(found: _Break, session: str, steps: Sequence[Any]) -> str | None:
+def _changed_by(found: _Break, session: str, steps: Sequence[Any]) -> str | None:
     """Return the plugin whose step produced one of the two differing versions."""
     for step in reversed(steps):
         result = step.result
@@ -106,7 +106,7 @@ def _culprit(found: _Break, session: str, steps: Sequence[Any]) -> str | None:
 
 
 def _part(found: _Break, event: Any) -> Any:
-    """Return the part of a wire or provider-neutral request in which the break is."""
+    """Return the part of a request, rendered or provider-neutral, that contains the break."""
     parts = event.fragments if isinstance(event, WireRequest) else event.messages
     if found.message is not None:
         return parts[found.message] if found.message < len(parts) else b""
@@ -115,10 +115,10 @@ def _part(found: _Break, event: Any) -> Any:
     return getattr(event, found.tier, None)
 
 
-def _sentence(found: _Break, number: int, session: str, model: str, culprit: str | None) -> str:
+def _sentence(found: _Break, number: int, session: str, model: str, plugin: str | None) -> str:
     where = f"the {found.tier} part" if found.message is None else f"message {found.message + 1}"
     tier = "stable" if found.message is None else "history"
-    who = f"; plugin {culprit} changed it" if culprit else ""
+    who = f"; plugin {plugin} changed it" if plugin else ""
     return (
         f"request {number} of session {session or '(none)'} to {model} does not repeat the one "
         f"before it: in the {tier} tier {where} differs from byte {found.at} on{who}. "
@@ -138,7 +138,7 @@ def _excerpt(data: bytes, at: int) -> str:
 def _advice(found: _Break) -> str:
     if found.message is None:
         return (
-            "What a session sends first stays as it is until the session ends; put what depends on "
-            "the moment into pre_prompt."
+            "A session's prompt must not change until the session ends; put what depends on the "
+            "moment into pre_prompt."
         )
-    return "What was sent once is sent again unchanged; add to the newest message instead."
+    return "Earlier messages must be sent again unchanged; add to the newest message instead."

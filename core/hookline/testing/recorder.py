@@ -12,17 +12,17 @@ from hookline.bus.bus import Bus
 
 CORE_STEPS = ("model", "tool")
 """Steps of core itself: model calls and tool runs."""
-SHOWN = 60
-"""The maximum length of an event or a result in :meth:`HookRecorder.table`."""
+MAX_SHOWN_CHARS = 60
+"""Maximum length of an event or result in :meth:`HookRecorder.table`."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
     """One call of a hook implementation.
 
-    ``event`` is the argument besides ``ctx``, ``result`` what it returned (``Deny`` for a guard
-    that failed), ``error`` what it raised. ``started`` and ``seconds`` are measured with
-    ``time.perf_counter``. ``kind`` is the hook's.
+    ``event`` is the argument besides ``ctx``, ``result`` the returned value (``Deny`` for a guard
+    that failed), and ``error`` the raised exception. ``started`` and ``seconds`` are measured with
+    ``time.perf_counter``. ``kind`` is the kind of the hook.
     """
 
     hook: str
@@ -82,7 +82,7 @@ class HookRecorder:
 
     def __getitem__(self, hook: str) -> list[HookCall]:
         if hook not in HOOKS and hook not in CORE_STEPS:
-            raise KeyError(f"there is no hook {hook}")
+            raise KeyError(f"unknown hook {hook!r}")
         return [call for call in self.calls if call.hook == hook]
 
     def order(self) -> list[str]:
@@ -100,4 +100,4 @@ class HookRecorder:
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"

@@ -18,18 +18,18 @@ THREAD_END_TIMEOUT = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ResourceSnapshot:
-    """The live threads and the open files, with the number of times each is open."""
+    """The running threads, and the open files with the number of times each is open."""
 
     threads: frozenset[threading.Thread]
     files: Counter[str]
 
     @classmethod
     def now(cls) -> ResourceSnapshot:
-        """Return those of this process."""
+        """Take a snapshot of this process."""
         return cls(frozenset(threading.enumerate()), _open_files())
 
     def leaked(self) -> list[str]:
-        """Describe what exists now but did not then, after giving threads time to end."""
+        """Describe resources added since the snapshot, after giving threads time to end."""
         until, pause = time.monotonic() + THREAD_END_TIMEOUT, 0.01
         while (left := self._leaked()) and time.monotonic() < until:
             gc.collect()  # a file may be garbage that is still open
@@ -58,9 +58,9 @@ def _open_files() -> Counter[str]:
 def tasks() -> list[str]:
     """Describe the tasks of the running event loop, except the current one."""
     current = asyncio.current_task()
-    return sorted(_told(t) for t in asyncio.all_tasks() if t is not current and not t.done())
+    return sorted(_describe(t) for t in asyncio.all_tasks() if t is not current and not t.done())
 
 
-def _told(task: asyncio.Task[object]) -> str:
+def _describe(task: asyncio.Task[object]) -> str:
     work = getattr(task.get_coro(), "__qualname__", "")
     return f"task {task.get_name()!r} ({work})"

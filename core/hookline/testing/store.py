@@ -1,4 +1,4 @@
-"""Opens a real store, found like core finds it, in the entry points ``hookline.stores``."""
+"""Opens a real store from the entry points ``hookline.stores``, as core does."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from hookline.config import find_driver
 
 
 def store_url() -> str:
-    """The store of a test that names none: ``HOOKLINE_TEST_STORE``, else ``sqlite``."""
+    """The default store of tests: ``HOOKLINE_TEST_STORE``, or else ``sqlite``."""
     return os.environ.get("HOOKLINE_TEST_STORE") or "sqlite"
 
 
 @asynccontextmanager
 async def open_store(home: Path, url: str = "") -> AsyncIterator[Any]:
-    """Open a store driver (protocol ``Store``) for the duration of the block.
+    """Open a store driver (protocol ``Store``) for the duration of the ``async with`` block.
 
     Args:
         home: the folder to use as its home.
         url: a value of ``store:`` in ``config.yaml``: a driver's name, or a URL whose scheme is the
-            name; :func:`store_url` if it is left out.
+            name. Default: :func:`store_url`.
 
     Raises:
-        LookupError: no installed dist provides that driver.
+        LookupError: no installed distribution provides that driver.
     """
     url = url or store_url()
     name = url.split(":", 1)[0]
     driver = find_driver("hookline.stores", name)
     if driver is None:
         raise LookupError(
-            f"no store driver {name} is installed; install the dist that brings it "
-            f"(hookline-{name}), or name another one with --hookline-store"
+            f"the store driver {name} is not installed; install the distribution that provides it "
+            f"(hookline-{name}), or choose another with --hookline-store"
         )
     store = driver(url, home)
     await store.open()

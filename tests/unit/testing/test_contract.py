@@ -465,7 +465,7 @@ class Swallows(Plugin[NoConfig]):
         (
             Trusting,
             r"trusting\.pre_tool raised KeyError: 'name' \(test_contract\.py, line \d+\) "
-            r"for a call of an unknown tool with an empty text; a hook receives whatever",
+            r"for a call of an unknown tool with an empty text; a hook receives anything",
         ),
         (Encoding, r"encoding\.pre_reply raised UnicodeEncodeError: .* for lone surrogates;"),
         (Quits, r"quits\.on_message raised SystemExit: nobody there .* an empty text"),

@@ -79,7 +79,7 @@ def test_hookline_store_option_sets_store_url(pytester: pytest.Pytester) -> None
 
 
 async def test_missing_store_driver_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LookupError, match=r"no store driver nosuch .* \(hookline-nosuch\)"):
+    with pytest.raises(LookupError, match=r"the store driver nosuch .* \(hookline-nosuch\)"):
         async with open_store(tmp_path, "nosuch://somewhere"):
             pass
 

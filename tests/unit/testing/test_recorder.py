@@ -90,7 +90,7 @@ def test_recorder_records_nothing_after_close(harness: Make) -> None:
 
 
 def test_recorder_raises_for_a_misspelt_hook(harness: Make) -> None:
-    with pytest.raises(KeyError, match="there is no hook pre_tools"):
+    with pytest.raises(KeyError, match="unknown hook"):
         harness(Outer).hooks["pre_tools"]
 
 

@@ -79,5 +79,5 @@ async def test_parallel_sessions_get_answers_to_their_own_requests(harness: Make
 
 def test_request_past_the_script_fails_with_a_sentence(harness: Make) -> None:
     h = harness(Greeter, model=ScriptedModel())
-    with pytest.raises(AssertionError, match="has no answer left; give it one more"):
+    with pytest.raises(AssertionError, match="has no answer left; add another step"):
         h.send("hello")
