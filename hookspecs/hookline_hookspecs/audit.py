@@ -32,7 +32,7 @@ Kind: TypeAlias = Literal[
     "model",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""What rows are about, in the order of a turn."""
+"""The kinds of rows, in the order of a turn."""
 
 
 class Audit(Protocol):
@@ -58,25 +58,35 @@ class Audit(Protocol):
         Args:
             kind: what the row is about.
             object: what was acted on: a tool, a database, a secret, a skill, a person, a setting.
-            verdict: what came of it, in a word: ``ran``, ``failed``, ``denied``, ``approved`` …
-            detail: JSON with more of it; SQL literally, arguments as their digest, never a secret
-                and nothing that was said in a chat.
+            verdict: the result in one word: ``ran``, ``failed``, ``denied``, ``approved`` …
+            detail: details as JSON: SQL literally, arguments as a digest; never a secret or a text
+                from a chat.
             ctx: the turn it belongs to; without it, the turn whose tool is running.
-            actor: who did it, as ``CHANNEL:USER``; without it, whose turn it is, or the person at
-                the command line.
+            actor: who did it, as ``CHANNEL:USER``; without it, the person of the turn, or the one
+                at the command line.
             approver: who allowed it, as ``CHANNEL:USER``.
         """
 
     async def session_deleted(self, session_id: str, channel: str, chat_id: str, by: str) -> None:
-        """Note that a session is gone, by ``by`` (empty: the person at the command line). Of a chat
-        that has none any more, what is personal in its rows cannot be read from then on."""
+        """Record that a session was deleted.
+
+        If it was the last session of its chat, the personal data in the chat's rows becomes
+        unreadable.
+
+        Args:
+            by: who deleted it, as ``CHANNEL:USER``; empty for the person at the command line.
+        """
 
     async def config_changed(self, actor: str, what: str) -> None:
-        """Note that config.yaml is another now, by ``actor`` as ``CHANNEL:USER`` (empty: the person
-        at the command line), at the key ``what``. Does nothing if it is as it was."""
+        """Record a change of config.yaml. Does nothing if the file has not changed.
+
+        Args:
+            actor: who changed it, as ``CHANNEL:USER``; empty for the person at the command line.
+            what: the changed key.
+        """
 
     def approved(self, session_id: str, approver: str) -> None:
-        """Say who answers the open approval of a session, as ``CHANNEL:USER``, for its row."""
+        """Record who answers a session's open approval, as ``CHANNEL:USER``."""
 
 
 def note(
@@ -98,18 +108,18 @@ def note(
 async def session_deleted(
     host: Host, session_id: str, channel: str, chat_id: str, by: str = ""
 ) -> None:
-    """Tell the audit that a session was deleted; see :meth:`Audit.session_deleted`."""
+    """Record that a session was deleted, if ``audit`` is on; see :meth:`Audit.session_deleted`."""
     if (audit := host.services.get(Audit)) is not None:
         await audit.session_deleted(session_id, channel, chat_id, by)
 
 
 async def config_changed(host: Host, actor: str = "", what: str = "") -> None:
-    """Tell the audit that config.yaml was written; see :meth:`Audit.config_changed`."""
+    """Record that config.yaml was written, if ``audit`` is on; see :meth:`Audit.config_changed`."""
     if (audit := host.services.get(Audit)) is not None:
         await audit.config_changed(actor, what)
 
 
 def approved(host: Host, session_id: str, approver: str) -> None:
-    """Tell the audit who answers a session's open approval; see :meth:`Audit.approved`."""
+    """Record who answers an open approval, if ``audit`` is on; see :meth:`Audit.approved`."""
     if (audit := host.services.get(Audit)) is not None:
         audit.approved(session_id, approver)

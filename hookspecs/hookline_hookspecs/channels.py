@@ -33,7 +33,7 @@ class Channel(Protocol):
             reply that only one person in a group chat can see; ``voice`` and ``files``, which it
             can send; ``typing``, a typing indicator.
         shared: several gateways may receive for it at the same time, as behind a load balancer.
-        relays: its plugin itself shows in every process what happens in turns of other processes.
+        relays: its plugin shows events of other processes' turns in every process by itself.
         listener: the name of the connection it receives through, if other channels share it: one
             process then owns all of them. Otherwise empty.
     """

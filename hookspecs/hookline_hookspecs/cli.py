@@ -1,7 +1,7 @@
 """Commands of the command line: ``hookline NAME``.
 
-A command is a function with typed parameters, or a Typer app for a group of commands, that an entry
-point of the group ``hookline.commands`` names. This is a whole one, for a plugin ``birthdays``:
+A command is a function with typed parameters, or a Typer app for a group of commands, with an entry
+point in the group ``hookline.commands``. A complete example, for a plugin ``birthdays``:
 
 .. code-block:: toml
 
@@ -61,7 +61,7 @@ Params = ParamSpec("Params")
 
 @dataclass(frozen=True, slots=True)
 class InstalledCommand:
-    """A command that an installed package brings.
+    """A command of an installed package.
 
     Attributes:
         name: its words, such as ``plugins list``.
@@ -77,7 +77,7 @@ class InstalledCommand:
 
 
 class CommandLine(Protocol):
-    """The running command's way to the rest of Hookline (:func:`command_line`)."""
+    """The running command's access to the rest of Hookline (:func:`command_line`)."""
 
     @property
     def home(self) -> Path:
@@ -85,11 +85,11 @@ class CommandLine(Protocol):
 
     @property
     def configuration(self) -> Configuration:
-        """Reads, checks and describes the config, whatever is wrong with it."""
+        """Reads, checks and describes the config, even if it has errors."""
 
     @property
     def commands(self) -> Sequence[InstalledCommand]:
-        """Every command that an installed package brings, in the order of the help."""
+        """Every command of the installed packages, in the order of the help."""
 
     def plugin(self) -> Any:
         """Return the command's plugin as it is before ``setup``, without the store.
@@ -106,11 +106,11 @@ class CommandLine(Protocol):
 
 
 current: ContextVar[CommandLine] = ContextVar("hookline.command_line")
-"""Set by whoever runs a command; read by :func:`command_line`."""
+"""Set while a command runs; read by :func:`command_line`."""
 
 
 def command_line() -> CommandLine:
-    """Return the command line that runs the present command.
+    """Return the command line that runs the current command.
 
     Raises:
         RuntimeError: no command is running.
@@ -133,8 +133,8 @@ def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
     An ``async def`` runs with the store open and every plugin set up. A ``def`` gets the plugin as
     it is before ``setup``: its settings and ``host.home``, but no storage; it starts faster.
 
-    The result is called without the plugin and never awaited, also by other functions: a command
-    that first checks its options is a ``def`` that then calls a decorated ``async def``.
+    Call the result without the plugin and do not await it. A command that first checks its options
+    is therefore a ``def`` that calls a decorated ``async def``.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     written = {one.name: one.annotation for one in parameters if one.annotation is not one.empty}
@@ -150,7 +150,7 @@ def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
             return line.run(lambda plugin: function(plugin, *args, **options))
         return function(line.plugin(), *args, **options)
 
-    # What Typer reads: the first parameter's type may be imported for type checkers only.
+    # Typer reads these. The first parameter's type may only be imported for type checkers.
     command.__annotations__ = hints
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [one.replace(annotation=hints.get(one.name, one.annotation)) for one in parameters]
@@ -160,10 +160,10 @@ def with_plugin(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the command while it waits for a person.
+    """Make Ctrl-C end the command while it waits for a person.
 
-    Needed wherever a coroutine reads from the terminal: the event loop takes Ctrl-C otherwise, and
-    the loop itself is what waits.
+    Needed wherever a coroutine reads from the terminal: otherwise the event loop handles Ctrl-C,
+    but the loop itself is blocked.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -172,7 +172,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the line of the question ends
+        sys.stderr.write("\n")  # ends the line of the question
         raise
     finally:
         signal.signal(signal.SIGINT, before)
@@ -182,10 +182,10 @@ def confirm(question: str) -> bool:
     """Ask a yes-or-no question on the terminal; anything but yes means no. Ctrl-C ends the command.
 
     Raises:
-        CommandError: there is no terminal to ask on; the command needs an option ``--yes``.
+        CommandError: there is no terminal to ask on; give the command an option ``--yes``.
     """
     if not sys.stdin.isatty():
-        raise CommandError(f"{question} There is no terminal to ask on. Add --yes to go ahead.")
+        raise CommandError(f"{question} There is no terminal to ask on. Add --yes to confirm.")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     with interruptible():
@@ -194,16 +194,16 @@ def confirm(question: str) -> bool:
 
 
 def run_hookline(*words: str, input: str = "") -> str:  # noqa: A002
-    """Run another command on the same home in a process of its own and return what it printed.
+    """Run another command on the same home in a new process and return its output.
 
-    Only a ``def`` command may: while the runtime is open, Hookline refuses commands that change it.
+    Only for ``def`` commands: while a runtime is open, Hookline refuses commands that change it.
 
     Args:
         words: the command, such as ``"config", "set", "--", KEY, VALUE``.
-        input: what it reads from standard input.
+        input: the text for its standard input.
 
     Raises:
-        CommandError: it failed; the text is what it wrote to stderr.
+        CommandError: it failed; the text is its output on stderr.
     """
     done = subprocess.run(
         [sys.executable, "-P", "-m", "hookline", *words],

@@ -1,8 +1,8 @@
-"""Guards of the command line, which are asked before every ``hookline`` command.
+"""Guards of the command line, which are called before every ``hookline`` command.
 
-A guard is a class that an entry point of the group ``hookline.command_guards`` names. Its module is
-imported at every command, so it imports little. A guard that cannot be loaded, or that raises,
-refuses the command.
+A guard is a class with an entry point in the group ``hookline.command_guards``. Its module is
+imported for every command, so it should import little. If a guard cannot be loaded or raises, the
+command is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class CommandGuard(Protocol):
-    """What the entry point makes, without arguments."""
+    """A guard; the entry point's class is called without arguments."""
 
     def refusal(self, arguments: Sequence[str]) -> str | None:
         """Why ``hookline ARGUMENTS`` may not run in this process, as a sentence; None if it may."""
@@ -24,7 +24,7 @@ class CommandGuard(Protocol):
 
         Args:
             config: the home's config.yaml.
-            secrets: the values that config.yaml and ``.env`` hold as secrets.
+            secrets: the secret values in config.yaml and ``.env``.
 
         Returns:
             The variables that were removed from the environment. Plugins still read them in

@@ -66,7 +66,7 @@ class Conversations(Protocol):
     async def begin(self, record: Session, messages: Sequence[Message]) -> bool:
         """Store a new session that begins with imported ``messages``.
 
-        The caller chooses the id. Return False if it exists already; that session is unchanged.
+        The caller chooses the id. Return False if it already exists; that session is unchanged.
         """
 
     async def archive(
@@ -76,8 +76,8 @@ class Conversations(Protocol):
 
         ``messages`` are pairs of Unix time in seconds and message; ``ended`` is a Unix time too.
         The session is listed, found and can be reopened, but is not its chat's current one. No
-        hook is called: pass the texts through ``pre_learn`` first. Return False if the id exists
-        already; that session is unchanged.
+        hook is called: pass the texts through ``pre_learn`` first. Return False if the id already
+        exists; that session is unchanged.
         """
 
     async def reopen(self, session_id: str) -> None:

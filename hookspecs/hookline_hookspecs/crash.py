@@ -1,11 +1,11 @@
-"""Named points of a turn at which a test can kill the process (``HOOKLINE_CRASH_AT``).
+"""Crash points: named points of a turn at which a test can kill the process.
 
-In the order in which a turn passes them: ``after-receive``, ``after-commit``, ``before-model``,
-``mid-stream``, ``after-model``, ``before-tool``, ``mid-tool``, ``after-tool``, ``before-reply`` and
-``after-send``; beside them ``mid-compaction`` and ``mid-migration``. Channels on
-``hookline_channelkit`` have ``after-keep``, ``after-fetch`` and ``mid-catch-up`` on the way in, and
-``before-part``, ``after-part``, ``before-edit``, ``after-edit``, ``before-stream`` and
-``after-stream`` on the way out.
+A turn passes ``after-receive``, ``after-commit``, ``before-model``, ``mid-stream``,
+``after-model``, ``before-tool``, ``mid-tool``, ``after-tool``, ``before-reply`` and ``after-send``,
+in this order. ``mid-compaction`` and ``mid-migration`` are independent of turns. Channels on
+``hookline_channelkit`` pass ``after-keep``, ``after-fetch`` and ``mid-catch-up`` when receiving,
+and ``before-part``, ``after-part``, ``before-edit``, ``after-edit``, ``before-stream`` and
+``after-stream`` when sending. ``HOOKLINE_CRASH_AT`` chooses the point.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from __future__ import annotations
 import os
 import signal
 
-_wanted, _, _count = os.environ.get("HOOKLINE_CRASH_AT", "").partition(":")
+_chosen, _, _count = os.environ.get("HOOKLINE_CRASH_AT", "").partition(":")
 _left = int(_count) if _count.isdigit() else 1
 
 
 def armed(name: str) -> bool:
     """Return True if the process should be killed at the point ``name``."""
-    return name == _wanted
+    return name == _chosen
 
 
 def point(name: str) -> None:
     """Kill the process with SIGKILL if this is the n-th time it reaches the chosen point."""
     global _left
-    if name != _wanted:
+    if name != _chosen:
         return
     _left -= 1
     if _left == 0:

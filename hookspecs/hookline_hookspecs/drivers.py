@@ -23,8 +23,8 @@ class ProviderSettings:
     """The settings a provider is created with; ``options`` are the driver's own keys.
 
     ``key_env`` is the environment variable that holds the key, for error messages; empty if
-    unknown. ``home`` is Hookline's home, where a driver may keep what it learns of a server; None
-    keeps nothing.
+    unknown. ``home`` is Hookline's home, where a driver may store what it learns about a server;
+    with None it stores nothing.
     """
 
     name: str
@@ -81,12 +81,13 @@ class Connection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Work for :meth:`Store.write` without counts; a store may commit in the same round trip."""
+    """Work for :meth:`Store.write` that needs no row counts, so that a store can run the statements
+    and commit in one round trip."""
 
     statements: Sequence[tuple[str, Params]]
 
     def __call__(self, connection: Connection) -> None:
-        """Run the statements, in their order."""
+        """Run the statements in order."""
         connection.batch(self.statements)
 
 
@@ -116,8 +117,8 @@ class Store(Protocol):
 
     Raises:
         StoreError: the database cannot be used.
-        Fenced: other processes have declared this one dead and own what it owned. Everything that
-            it writes from then on is refused.
+        Fenced: other processes have declared this one dead and taken over what it owned. All its
+            later writes are refused.
     """
 
     dialect: str
@@ -127,7 +128,7 @@ class Store(Protocol):
     """True if processes on several machines use this database."""
 
     conninfo: str | None = None
-    """How libpq connects to it, if it is a PostgreSQL database."""
+    """The libpq connection string, if it is a PostgreSQL database."""
 
     def changes_of(self, prefix: str) -> int | None:
         """Return a number that changes when another process writes a table of this name prefix.
@@ -155,7 +156,7 @@ class Store(Protocol):
         """
 
     async def migrate(self, component: str, steps: Sequence[Migration]) -> None:
-        """Bring a component's tables up to date.
+        """Migrate a component's tables.
 
         Each step is one transaction and is recorded with a checksum. The database is backed up
         before the first one.
@@ -173,12 +174,12 @@ class Store(Protocol):
         itself does not look like an owner to others.
 
         Raises:
-            StoreError: another owner kept it for ``timeout`` seconds. The error names the owner
+            StoreError: another owner held it for ``timeout`` seconds. The error names the owner
                 and ``what``, by default the key.
         """
 
     async def notify(self, topic: str, payload: str) -> None:
-        """Send at most 7,000 bytes to all who listen now. Not stored, so it may be lost."""
+        """Send up to 7,000 bytes to all current listeners. It is not stored and may be lost."""
 
     def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
         """The payloads of ``topic`` sent after the block was entered.
@@ -200,7 +201,7 @@ class Store(Protocol):
         """Return ``text`` as stored in a full-text table (CJK is split into characters)."""
 
     def search_query(self, text: str) -> str:
-        """Return a valid query for every word of the text a person typed; empty if it has none."""
+        """Return a query for all words of a text that a person typed; empty if it has no words."""
 
     async def snapshot(self, path: Path) -> None:
         """Write everything committed to the new file ``path``, readable by its owner only.
@@ -212,7 +213,7 @@ class Store(Protocol):
         """
 
     async def users(self) -> list[str]:
-        """Describe the other processes that use the database, which is not open here.
+        """Describe the other processes that use the database. It must not be open here.
 
         Raises:
             StoreError: the database cannot be read.

@@ -19,12 +19,11 @@ class ConfigError(HooklineError):
 
 
 class SettingsError(ConfigError):
-    """Values do not fit their model. Where they are a plugin's settings, that plugin stays off."""
+    """Settings are invalid. If they are a plugin's settings, the plugin stays off."""
 
 
 class CommandError(SystemExit):
-    """Ends a command with ``hookline: TEXT`` on stderr and the exit ``code``, by default that of a
-    usage error."""
+    """Ends a command with ``hookline: TEXT`` on stderr and the exit ``code``, by default 2."""
 
     def __init__(self, text: str, code: int = 2) -> None:
         super().__init__(code)
@@ -36,7 +35,7 @@ class ProviderError(HooklineError):
 
     ``kind`` is one of ``auth rate overloaded context bad_request network budget``;
     ``retry_after`` is in seconds, or None if the provider did not say. ``partial`` is the text of
-    an answer that broke off, which may have been shown; empty if nothing had come.
+    an interrupted answer, which may have been shown; empty if none was received.
     """
 
     kind = "bad_request"
@@ -98,7 +97,7 @@ class StoreError(HooklineError):
 
 
 class Fenced(StoreError):
-    """Other processes have taken this one for dead and own what it owned; it has to end."""
+    """Other processes have declared this one dead and taken over what it owned; it must exit."""
 
 
 class Refused(HooklineError):

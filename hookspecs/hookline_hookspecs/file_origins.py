@@ -1,7 +1,4 @@
-"""Where files came from, and keeping where a text came from with what is learnt from it.
-
-The service :class:`FileOrigins`, how to ask it, and :mod:`.kept`.
-"""
+"""Where files came from: the service :class:`FileOrigins`, and :func:`origins_of`."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ __all__ = ["FileOrigins", "origins_of"]
 
 
 class FileOrigins(Protocol):
-    """Says where files came from; offered by the plugin that keeps track of them."""
+    """Knows where files came from; provided by the plugin that tracks them."""
 
     async def of(self, paths: Iterable[Path]) -> tuple[Origin, ...]:
-        """Return the origins of files that came from outside; a folder stands for what is in it."""
+        """Return the origins of files from outside; a folder stands for all files in it."""
 
 
 async def origins_of(host: Host, paths: Iterable[Path]) -> tuple[Origin, ...]:
-    """Return the origins of files; empty if nobody keeps track of them."""
+    """Return the origins of files; empty if no plugin tracks them."""
     service: FileOrigins | None = host.services.get(FileOrigins)
     return await service.of(paths) if service is not None else ()

@@ -14,7 +14,7 @@ FetchFiles: TypeAlias = "Callable[[Inbound, Sequence[Mapping[str, Any]]], Awaita
 
 
 class GatewayHost(Protocol):
-    """What core does for the one process that runs the channels.
+    """Core's functions for the process that runs the channels.
 
     ``host.services[GatewayHost]`` is always available.
     """
@@ -31,7 +31,7 @@ class GatewayHost(Protocol):
         no other code may answer stored messages.
 
         Raises:
-            StoreError: the store fails, or another process has a message of the chat.
+            StoreError: the store fails, or another process is working on a message of the chat.
         """
 
     async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
@@ -61,9 +61,9 @@ class GatewayHost(Protocol):
         """
 
     async def withdraw(self, channel: str, chat_id: str, message_id: str) -> bool:
-        """Drop a message that its author has deleted, while it waits for its files or its turn.
+        """Remove a message that its author has deleted, while it waits for files or is queued.
 
-        Return False if none is waiting: once the turn has begun it is too late.
+        Return False if there is none, because its turn has already begun.
         """
 
 
@@ -77,8 +77,8 @@ class WorkDistribution(Protocol):
     """
 
     is_shared: bool
-    """True if other processes work on messages of the same chats, so that what has to be known of a
-    chat is stored."""
+    """True if other processes work on messages of the same chats, so that all state of a chat must
+    be stored."""
 
     runs_turns_here: bool
     """False for a gateway that leaves turns to others."""
@@ -100,19 +100,19 @@ class WorkDistribution(Protocol):
         processes do that."""
 
     async def serve(self, turns: bool) -> None:
-        """This process is a gateway; with ``turns`` it works on messages as well."""
+        """Called if this process is a gateway; with ``turns`` it also runs turns."""
 
     async def hold(self, channel: str) -> None:
-        """Return once this process owns the channel, which it does from then on until it ends."""
+        """Return once this process owns the channel; it then owns it until it exits."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTurnEvent:
-    """What a turn in another process shows, for the channel of this one (signal ``remote_turn``).
+    """Progress of a turn in another process, for this process's channel (signal ``remote_turn``).
 
-    ``text`` has more words of the answer, or for ``board`` the whole text that a tool keeps up to
-    date; ``paused`` says that the words of the next response replace those so far. Any of them may
-    be missing: the reply comes all the same.
+    ``text`` is the next part of the answer, or for ``board`` the whole text that a tool keeps up to
+    date. After ``paused``, the text of the next response replaces the text so far. Events may be
+    lost; the reply is delivered in any case.
     """
 
     kind: Literal["begun", "text", "paused", "board", "ended"]
@@ -126,16 +126,16 @@ class RemoteTurnEvent:
 class GatewayService(Protocol):
     """Work that a plugin does while a gateway runs in its process.
 
-    Offered with ``host.services.add(GatewayService, …)`` and called by the gateway; errors are
-    logged and stop nothing.
+    Added with ``host.services.add(GatewayService, …)`` and called by the gateway; errors are only
+    logged.
     """
 
     needs_no_channel: bool
-    """True if the gateway runs for this work also without channels."""
+    """True if the gateway also runs for this work if there are no channels."""
 
     runs_turns: bool
-    """True if the work runs turns: then workers do it, and not a gateway that leaves turns to
-    them."""
+    """True if the work runs turns: it is then done by workers instead of a gateway that leaves
+    turns to them."""
 
     async def gateway_up(self, channels: Sequence[str]) -> None:
         """Called with the channels' names once all are up, before the gateway reports ``ready``."""

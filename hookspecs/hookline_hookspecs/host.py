@@ -150,7 +150,7 @@ class Host(Protocol):
 
         When this returns, the message is stored durably and the channel may acknowledge it;
         everything else happens later. ``files`` are JSON mappings from which the channel can fetch
-        what came with it; the message and those behind it in its chat wait until it has, see
+        what came with it; the message and later ones of its chat wait until it has, see
         :meth:`GatewayHost.fetch_files`. Returns False if the message had already been received.
         Raises ``StoreError`` if it could not be stored.
         """
@@ -165,7 +165,7 @@ class Host(Protocol):
         system: str | None = None,
         kind: str = "agent",
     ) -> Turn:
-        """Run a turn in a session of its own (a sub-agent, scheduled work), through the same path
+        """Run a turn in its own session (for a sub-agent or scheduled work), through the same path
         as any other turn."""
 
     async def fork(
@@ -189,7 +189,7 @@ class Host(Protocol):
         """
 
     async def set_title(self, session_id: str, title: str) -> None:
-        """Set a session's title, at most 200 characters."""
+        """Set a session's title, cut to 200 characters."""
 
     async def sessions(self, **filters: Any) -> list[Session]:
         """Return stored sessions, newest first.
@@ -272,7 +272,7 @@ class Context(Protocol):
     """True in the terminal, and wherever the plugin that offers :class:`Access` says so."""
 
     origins: tuple[Origin, ...]
-    """Where everything came from that the session's history and this turn hold so far."""
+    """The origins of everything in the session's history and in this turn so far."""
 
     interactive: bool
     """True if a person can be asked in this turn."""

@@ -1,8 +1,8 @@
-"""Services that import data: each plugin imports its own kinds into its own tables.
+"""Services that import data: each plugin imports its own kinds of items into its own tables.
 
-A plugin offers an :class:`Importer` with ``host.services.add(Importer, …)``; whoever reads the
-data of another program hands it :class:`Item` objects. :class:`SearchIndex` is offered by what
-makes conversations searchable.
+A plugin adds an :class:`Importer` with ``host.services.add(Importer, …)``. The plugin that reads
+another program's data passes it :class:`Item` objects. The plugin that makes conversations
+searchable adds a :class:`SearchIndex`.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ __all__ = ["Importer", "Item", "LateImporter", "Outcome", "Receipt", "SearchInde
 State: TypeAlias = Literal[
     "planned", "migrated", "archived", "skipped", "conflict", "blocked", "error"
 ]
-"""``planned`` would be taken or was given back; ``archived`` is over a limit, so that it belongs
-into a file; ``skipped`` needs nothing; ``conflict`` is held up by what is there already;
-``blocked`` is refused or waits for something; ``error`` failed."""
+"""``planned``: would be imported, or its import was undone. ``archived``: exceeds a limit, so it
+goes into a file. ``skipped``: needs no import. ``conflict``: existing data is in the way.
+``blocked``: refused, or waits for something. ``error``: failed."""
 Receipt: TypeAlias = Mapping[str, Any]
-"""What an importer needs in order to give an item back; JSON."""
+"""What an importer needs to undo the import of an item; JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to be taken in.
+    """An item to import.
 
     Attributes:
-        id: the same for the same thing of the same source, whenever it is read.
-        kind: what it is, such as ``note``; it decides which importer gets it.
-        source: where it was, for a person: ``hermes: memories/MEMORY.md``.
-        data: the thing itself, in JSON; what each kind holds is in the library's README.
+        id: the same for the same item of the same source every time it is read.
+        kind: what it is, such as ``note``; it determines the importer.
+        source: where it is from, as shown to people: ``hermes: memories/MEMORY.md``.
+        data: the item itself, as JSON; the plugin that imports the kind defines its fields.
     """
 
     id: str
@@ -42,11 +42,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became, or would become, of an item.
+    """The actual or planned result for an item.
 
-    ``target`` is where it is, for a person; ``reason`` a sentence wherever the state is not
-    ``planned`` or ``migrated``, and otherwise where there is something to say. ``text`` is what
-    passed the gates of an item that is to be archived.
+    ``target`` is its new place, as shown to people. ``reason`` is a sentence, always present unless
+    the state is ``planned`` or ``migrated``. ``text`` is, for an item to be archived, its text
+    after the guards.
     """
 
     state: State
@@ -57,33 +57,35 @@ class Outcome:
 
 
 class Importer(Protocol):
-    """Takes in items of its plugin's kinds. Texts pass ``pre_learn`` or ``pre_read`` first."""
+    """Imports items of its plugin's kinds. Texts pass ``pre_learn`` or ``pre_read`` first."""
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds it takes."""
+        """The kinds that it imports."""
 
     async def look(self, item: Item) -> Outcome:
-        """Return what :meth:`take` would do, with ``planned`` where it would; changes nothing."""
+        """Return what :meth:`take` would do, ``planned`` for an import; changes nothing."""
 
     async def take(self, item: Item, *, again: bool = False) -> Outcome:
-        """Take the item in.
+        """Import the item.
 
-        ``again``: an earlier attempt may have been killed, so that what is there and equal is
-        its work. Raises ``HooklineError`` if it fails.
+        ``again``: an earlier attempt may have been killed, so equal existing data counts as
+        imported by it. Raises ``HooklineError`` if it fails.
         """
 
     async def give_back(self, kind: str, receipt: Receipt) -> Outcome:
-        """Remove what :meth:`take` made; ``planned`` if that is done, or ``migrated`` with a
-        reason where a person has changed it since, so that it stays."""
+        """Remove what :meth:`take` created and return ``planned``.
+
+        If a person has changed it since, it stays; return ``migrated`` with a reason.
+        """
 
 
 class LateImporter:
-    """An :class:`Importer` that is imported when it is first asked.
+    """An :class:`Importer` whose implementation is created on first use.
 
     Args:
-        kinds: the kinds it takes.
-        make: makes the real one.
+        kinds: the kinds that it imports.
+        make: creates the implementation.
     """
 
     def __init__(self, kinds: frozenset[str], make: Callable[[], Importer]) -> None:
@@ -111,7 +113,7 @@ class LateImporter:
 
 
 class SearchIndex(Protocol):
-    """Makes stored conversations searchable; offered with ``host.services.add``."""
+    """Makes stored conversations searchable; added with ``host.services.add``."""
 
     async def catch_up(self) -> None:
-        """Return once everything that is stored can be found."""
+        """Return once everything that is stored is searchable."""

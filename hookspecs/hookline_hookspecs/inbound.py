@@ -1,4 +1,4 @@
-"""Messages from people: text, files, voice, presses of buttons."""
+"""Messages from people: text, files, voice, button presses."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Inbound:
 def is_private_chat(inbound: Inbound) -> bool:
     """Return True if only this person and the agent can read the chat.
 
-    The channel says so; of one that cannot tell, it is a chat that has the person's own id.
+    The channel decides; if it cannot tell, a chat with the person's own id is private.
     """
     if inbound.private is None:
         return bool(inbound.user_id) and inbound.chat_id == inbound.user_id

@@ -105,8 +105,8 @@ class Configuration(Protocol):
         content of config.yaml."""
 
     async def switch_off(self, name: str) -> bool:
-        """Tear down a plugin of this process now; return False if it is not on. Sessions under way
-        keep the names of its tools, which answer that they are gone."""
+        """Tear down a plugin of this process now; return False if it is not on. Running sessions
+        still offer its tools; calls return an error."""
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of config.yaml."""

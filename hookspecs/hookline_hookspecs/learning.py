@@ -11,7 +11,7 @@ from .origins import Origin
 class Lesson:
     """Something to be remembered. ``kind`` is, for example, ``note``, ``fact`` or ``skill``.
 
-    ``origins`` are those of the session that it was learnt in.
+    ``origins`` are those of the session in which it was learned.
     """
 
     kind: str

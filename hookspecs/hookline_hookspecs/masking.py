@@ -1,4 +1,4 @@
-"""Where secret values of settings are masked: which keys are secret, and what is shown instead.
+"""Masks secret values of settings: decides which keys are secret, and what is shown instead.
 
 ``hookline config show``, error messages, traces and the settings pages use these rules. Secrets
 that may appear anywhere in a text, such as a log line, are replaced by :mod:`.secrets`.
@@ -21,12 +21,12 @@ URL_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s]+)(?=@)")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the value of a setting or variable of this name is secret."""
+    """Return True if the value of a setting or variable of this name is secret."""
     return SECRET_NAME.search(name) is not None
 
 
 def is_secret_key(key: Iterable[str]) -> bool:
-    """Whether the value at a key, given as its parts, is secret by one of their names."""
+    """Return True if one of the parts of a key is named like a secret."""
     return any(map(is_secret_name, key))
 
 

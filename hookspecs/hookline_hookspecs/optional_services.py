@@ -17,8 +17,8 @@ class Access(Protocol):
     async def may_write(self, channel: str, user_id: str) -> bool:
         """Return whether messages from this person are accepted.
 
-        A channel can thus avoid fetching files of others. The decision stays with ``on_message``,
-        which every message passes.
+        A channel can use it to avoid fetching files of others. ``on_message``, which every message
+        passes, still decides.
         """
 
     def is_operator(self, inbound: Inbound) -> bool:
@@ -57,8 +57,8 @@ class ToolServers(Protocol):
     def attach(self, session_id: str, servers: Sequence[Mapping[str, Any]]) -> list[str]:
         """Give a session these servers instead of its earlier ones, until this process ends.
 
-        Return a sentence for each server that cannot be used. A server is an entry as MCP clients
-        write it below ``mcpServers``, with its ``name``. One that is not approved is started only
+        Return a sentence for each server that cannot be used. A server is an entry of an MCP
+        client's ``mcpServers``, with its ``name``. A server that is not approved is started only
         after a person approves it. Sessions that began before the first servers were attached
-        cannot reach them.
+        cannot use them.
         """

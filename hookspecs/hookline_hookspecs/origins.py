@@ -18,9 +18,9 @@ class Origin:
     """Where a text came from.
 
     ``kind``: ``operator`` (the terminal), ``admin`` or ``person`` (someone on a channel),
-    ``workspace`` (the machine's own files and programs), ``outside`` (the web, files and messages
-    that came from elsewhere). ``source`` is what a person is shown: ``telegram:222``, a URL, a
-    path, the name of a tool.
+    ``workspace`` (the machine's own files and programs), ``outside`` (the web, and files and
+    messages from elsewhere). ``source`` is shown to people: ``telegram:222``, a URL, a path, the
+    name of a tool.
     """
 
     kind: OriginKind
@@ -43,11 +43,11 @@ EffectKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a tool call may do; ``target`` is the path, URL, name or text that it is done to.
+    """What a tool call may do; ``target`` is the path, URL, name or text that it affects.
 
-    ``network`` only fetches; ``send`` makes data leave the machine; ``learn`` is remembered after
+    ``network`` only fetches; ``send`` sends data off the machine; ``learn`` is remembered after
     the session; ``schedule`` runs later; ``configure`` changes what programs or agents do by
-    themselves; ``execute`` runs code that cannot be seen.
+    themselves; ``execute`` runs code that cannot be examined.
     """
 
     kind: EffectKind

@@ -17,7 +17,7 @@ COMMAND_MARK = "hookline_command"
 CommandReply: TypeAlias = "str | Question | None"
 Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
 Audience: TypeAlias = Literal["everyone", "turn", "session", "admins", "operator"]
-"""Who may give a slash command, from the widest to the narrowest; see :class:`Command`."""
+"""Who may use a slash command, from the widest to the narrowest; see :class:`Command`."""
 CommandRun: TypeAlias = Callable[["Context", str], "CommandReply | Awaitable[CommandReply]"]
 
 
@@ -32,17 +32,17 @@ class Command:
     default. ``complete(session_id, typed)`` returns ``(argument, description)`` pairs for a channel
     that can complete what a person types.
 
-    ``audience`` says who may give it. In a group, which shares one session:
+    ``audience`` says who may use it. In a group, which shares one session:
 
     - ``everyone``: all who may write there. For commands that only read, or check permission
       themselves.
     - ``turn``: the person who started the running turn, or the last one if none runs. For
       commands that stop or change a turn.
-    - ``session``: the person who began the session, while no turn of another person runs or
-      waits. For commands that change the session.
+    - ``session``: the person who began the session, while no turn of another person is running or
+      queued. For commands that change the session.
     - ``admins``: admins. The default.
 
-    Admins may give all of these everywhere. In the terminal and in private chats everyone may.
+    Admins may use all of these everywhere. In the terminal and in private chats everyone may.
     ``operator`` is different: the command works only in the terminal and in an admin's private
     chat.
     """

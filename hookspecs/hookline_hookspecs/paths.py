@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileRisk:
-    """What of a file, or of a change to it, programs run later.
+    """A file, or a part of it, that programs run later.
 
-    ``name`` is the file or the part of it (``scripts of package.json``), ``what`` completes a
-    sentence that begins with the name (``runs when …``). ``at_once``: it runs unasked as soon as
-    somebody installs the package.
+    ``name`` is the file or the part (``scripts of package.json``). ``what`` completes a sentence
+    that begins with the name (``runs when …``). ``at_once``: it runs by itself as soon as someone
+    installs the package.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Paths(Protocol):
         """Return True for a file that a person may run later, such as a Makefile."""
 
     def change_risk(self, path: str, before: str, after: str) -> FileRisk | None:
-        """Return what of a change to the text of a file will run later; None if nothing does."""
+        """Return the part of a change to a file's text that will run later; None if none does."""
 
     def give(self, path: Path) -> None:
-        """Let a file that came with a message be read, although it lies in Hookline's home."""
+        """Allow reading a file that came with a message, although it is in Hookline's home."""
 
     def is_given(self, path: Path) -> bool:
         """Return True if :meth:`give` was called for the resolved path: it may only be read."""
 
     def folder(self, real: Path) -> AbstractContextManager[tuple[str, int | None]]:
-        """Return the name of a resolved path and a handle on its folder, for the ``dir_fd`` of
-        :mod:`os` (None where the system has none). Missing folders are made, and no link is
-        followed. Raises ``OSError``."""
+        """Return the last component of a resolved path and a handle on its folder, for use as
+        ``dir_fd`` (None if the system has no such handles). Missing folders are created, and no
+        link is followed. Raises ``OSError``."""
 
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""

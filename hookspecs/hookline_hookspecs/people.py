@@ -43,5 +43,5 @@ class RolePermissions(Protocol):
         """
 
     async def may_read(self, inbound: Inbound, action: str) -> bool:
-        """Return whether the sender of a message may have ``action`` of the table answered in that
-        chat. What concerns other chats is answered in private chats only."""
+        """Return whether the sender of a message may use ``action`` of the table in that chat.
+        Actions that concern other chats are only allowed in private chats."""

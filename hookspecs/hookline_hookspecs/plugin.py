@@ -44,16 +44,16 @@ class Plugin(_Hooks, Generic[C]):
     """
 
     requires_api: ClassVar[tuple[int, int]] = (1, 0)
-    """The contract version the plugin was written for. It is refused if the first number is another
-    than that of :data:`API`, or the second is higher."""
+    """The contract version that the plugin was written for. The plugin is refused if the first
+    number differs from that of :data:`API`, or the second is higher."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Names of other plugins that must be on."""
     multiple: ClassVar[bool] = False
-    """True if config may name it several times: ``KIND:NAME`` beside or in place of ``KIND``.
+    """True if config may name it several times: ``KIND:NAME``, with or without ``KIND`` itself.
 
-    Each has settings, host and storage of its own. ``host.plugin`` is its full name: the name of
-    its channel, and part of the names of its tools and commands. In a channel that is multiple, a
-    user id means the same person in each, and holds no colon.
+    Each has its own settings, host and storage. ``host.plugin`` is its full name: the name of its
+    channel, and part of the names of its tools and commands. If a channel is multiple, a user id
+    must mean the same person in each and contain no colon.
     """
     preserves_streaming: ClassVar[bool] = False
     """True if ``pre_reply`` never removes text, so that replies may still be streamed."""

@@ -1,4 +1,4 @@
-"""What tokens cost: the service :class:`Prices`, which plugin ``insights`` offers.
+"""Prices of tokens: the service :class:`Prices`, which the plugin ``insights`` provides.
 
 ::
 
@@ -17,20 +17,20 @@ from .host import Host
 from .turns import Usage
 
 FREE = "free (local)"
-"""The cost, in words, of a model that runs on a machine of one's own."""
-SMALLEST = 0.0001
-"""Dollars below which an amount is only said to be less."""
+"""The cost, in words, of a model that runs on one's own machine."""
+MIN_SHOWN_AMOUNT = 0.0001
+"""Smallest amount in dollars that is shown; a smaller one is shown as less than this."""
 
 
 class Prices:
-    """What tokens cost. This class knows no price: it stands in where ``insights`` is off."""
+    """Prices of tokens. This class knows none and is used if ``insights`` is off."""
 
     sign = "$"
     """Written before an amount of money."""
 
     @staticmethod
     def of(host: Host) -> Prices:
-        """Return the prices that a plugin offers, or some of which every price is unknown."""
+        """Return the prices that a plugin provides, or an instance without any prices."""
         return host.services.get(Prices) or Prices()
 
     def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
@@ -39,28 +39,28 @@ class Prices:
         Args:
             model: ``provider/model``.
             usage: of one request, or of several whose prompts have about the same length.
-            prompt: tokens of one request's prompt, where ``usage`` is of several. Some models
-                cost more where the prompt is long.
+            prompt: if ``usage`` is of several requests, the tokens of one request's prompt. Some
+                models cost more if the prompt is long.
         """
         return None
 
     def saved(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
-        """Return what the provider's cache saved in dollars; negative if it cost more."""
+        """Return how many dollars the provider's cache saved; negative if it cost more."""
         return None
 
     def is_free(self, model: str) -> bool:
-        """Return whether a model runs on a machine of one's own, such as ``ollama/qwen3:8b``."""
+        """Return whether a model runs on one's own machine, such as ``ollama/qwen3:8b``."""
         return False
 
     def as_of(self, *models: str) -> str:
-        """Return the day of the oldest price of these models, or where the prices are from.
+        """Return the date of the oldest price of these models, or the source of the prices.
 
-        Empty if none is known, or all are the settings' own.
+        Empty if no price is known, or if all are set in config.
         """
         return ""
 
     def models(self) -> Sequence[str]:
-        """Return the models of the lists that set prices, to choose from."""
+        """Return the models in the price lists."""
         return ()
 
     def format(self, money: float | None) -> str:
@@ -79,4 +79,6 @@ def format_money(money: float | None, sign: str = "$") -> str:
     minus, amount = ("-" if money < 0 else ""), abs(money)
     if amount >= 0.1 or not amount:
         return f"{minus}{sign}{amount:,.2f}"
-    return f"{minus}{sign}{amount:.4f}" if amount >= SMALLEST else f"{minus}<{sign}{SMALLEST:.4f}"
+    if amount >= MIN_SHOWN_AMOUNT:
+        return f"{minus}{sign}{amount:.4f}"
+    return f"{minus}<{sign}{MIN_SHOWN_AMOUNT:.4f}"

@@ -1,6 +1,6 @@
-"""Which processes live: each holds a file lock until it dies. Reached by :class:`ProcessLock`.
+"""Finds out which processes are alive: each holds a file lock until it dies (:class:`ProcessLock`).
 
-So work that a killed process left is taken over at once, and slow work is not done twice.
+Work that a killed process left can thus be taken over at once, and slow work is not done twice.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ __all__ = ["ProcessLock"]
 
 
 class ProcessLock:
-    """This process's lock file in a plugin's folder. ``id`` names the process to the others."""
+    """This process's lock file in a plugin's folder. ``id`` identifies the process to others."""
 
     def __init__(self, storage: Storage, store: Store | None = None) -> None:
-        """``store``: the one that the work is in, where other machines may share it. Then
-        :meth:`join`, :meth:`lives` and :meth:`leave` take the place of :meth:`hold`,
-        :meth:`is_alive` and :meth:`release`, which know of this machine alone."""
+        """Create the lock without acquiring it.
+
+        ``store`` is the store of the work, if other machines may share it. Then use :meth:`join`,
+        :meth:`lives` and :meth:`leave` instead of :meth:`hold`, :meth:`is_alive` and
+        :meth:`release`, which only know this machine.
+        """
         self._storage = storage
         self._shared = store if store is not None and store.is_shared else None
         self._joined: AsyncExitStack | None = None
@@ -34,7 +37,7 @@ class ProcessLock:
         self.id = f"{os.getpid()}-{secrets.token_hex(4)}"
 
     def hold(self) -> None:
-        """Acquire the lock, once; it is held until :meth:`release` or the process's death."""
+        """Acquire the lock, once. It is held until :meth:`release` or until the process dies."""
         if self._lock is None:
             self._lock = _lock(self._path(self.id))
             self._lock.acquire()
@@ -47,27 +50,29 @@ class ProcessLock:
             self._path(self.id).unlink(missing_ok=True)
 
     def is_alive(self, process: str) -> bool:
-        """Whether ``process`` holds its lock."""
+        """Return True if ``process`` holds its lock."""
         if process == self.id:
             return self._lock is not None
         return self._path(process).exists() and _is_held(self._path(process))
 
     def is_dead(self, process: str) -> bool:
-        """Whether ``process`` has died while it held its lock. False if that is unknown: it exited
-        cleanly, or runs on another machine."""
+        """Return True if ``process`` died while it held its lock.
+
+        False if that is unknown, because it exited cleanly or runs on another machine.
+        """
         if process == self.id:
             return False
         return self._path(process).exists() and not _is_held(self._path(process))
 
     async def join(self) -> None:
-        """Acquire the lock, once, and where machines share the store have them know."""
+        """Acquire the lock, once; in a shared store, also a lock that other machines see."""
         self.hold()
         if self._shared is not None and self._joined is None:
             self._joined = AsyncExitStack()
             await self._joined.enter_async_context(self._shared.own(f"process:{self.id}", 0.0))
 
     async def lives(self, process: str) -> bool:
-        """Whether ``process`` holds its lock, on whatever machine."""
+        """Return True if ``process`` holds its lock, on any machine."""
         if self._shared is None or process == self.id or self.is_alive(process):
             return self.is_alive(process)
         try:

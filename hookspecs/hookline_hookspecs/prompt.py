@@ -1,4 +1,4 @@
-"""What plugins add to the prompt: sections of the stable part, blocks of a turn's context."""
+"""What plugins add to the prompt: sections of the stable prompt, and blocks of a turn's context."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from .messages import ToolCall
 
 ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
 APPROVAL_CHOICES = (ONCE, SESSION, ALWAYS, DENY)
-"""The answers to an approval, from which a channel offers some."""
+"""The possible answers to an approval. A question may offer only some of them."""
 
 
 class Refusal(str):

@@ -110,7 +110,7 @@ class PrefixBreak:
     """A request did not repeat bytes that were sent before, so the cache was missed.
 
     ``tier`` is ``system``, ``tools`` or ``history``; ``plugin`` is the plugin that changed it
-    (``core`` if none did); ``message`` is the number of the message, from 1 (0 in the stable tier);
+    (``core`` if none did); ``message`` is the number of the message, from 1 (0 for the prompt);
     ``offset`` is that of the first byte that differs.
     """
 
@@ -153,11 +153,11 @@ class ModelResponse:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A chunk of a streamed answer (signal ``delta``), or what happens to it.
+    """A chunk of a streamed answer, or an event of the stream (signal ``delta``).
 
-    ``waiting``: the provider makes the request wait, and ``text`` tells a person why and for how
-    long. ``restart``: the stream broke off, and the response is asked for again; what was shown of
-    it will be repeated.
+    ``waiting``: the provider delays the request, and ``text`` says why and for how long, for a
+    person. ``restart``: the stream was interrupted and the request is repeated; the text shown so
+    far will be sent again.
     """
 
     text: str

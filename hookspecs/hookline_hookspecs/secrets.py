@@ -1,8 +1,8 @@
-"""Keeps secrets out of texts: logs, errors, tool results, whatever is shown or stored.
+"""Removes secrets from texts that are shown or stored, such as logs, errors and tool results.
 
-:func:`redacted` replaces every secret that this process knows. Core adds those of config.yaml,
-``.env`` and the environment; a plugin that learns of another adds it to a :class:`ProcessFilter`
-that it keeps. Nothing is imported but the standard library.
+:func:`redacted` replaces every secret that this process knows. Core adds those in config.yaml,
+``.env`` and the environment. A plugin that learns another secret adds it to a
+:class:`ProcessFilter` and keeps a reference to the filter. Only the standard library is imported.
 
 Secret settings, known by the names of their keys, are masked by :mod:`.masking`.
 """
@@ -19,19 +19,19 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 MASK = "[secret]"
-"""What stands in place of a secret."""
-SHORTEST = 8
-"""Characters; a shorter secret is a word or a number that texts hold anyway."""
-_LINE = 16
-"""Characters of a line of a secret of several lines, such as a private key, that is one itself."""
-_SHORTEST_HEAD = 8
-"""Characters: the beginning of a secret, where a text was cut inside it, is replaced from here."""
-_BEHIND_SCHEME = 4
-"""Characters that it has of an address, beside ``sqlite://``, which is no secret."""
+"""The replacement for a secret."""
+MIN_SECRET_CHARS = 8
+"""A shorter secret is not replaced, because it may be an ordinary word or number."""
+_MIN_LINE_CHARS = 16
+"""Lines of a multi-line secret, such as a private key, that have this length are secrets too."""
+_MIN_HEAD_CHARS = 8
+"""Minimum length of the beginning of a secret that is replaced where a text was cut off."""
+_MIN_CHARS_AFTER_SCHEME = 4
+"""For a URL, the characters that the beginning has in addition to the scheme (``sqlite://``)."""
 
 
 class SecretFilter:
-    """Replaces secrets in texts. Secrets are added at any time, from any thread."""
+    """Replaces secrets in texts. Secrets can be added at any time, from any thread."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
@@ -41,22 +41,23 @@ class SecretFilter:
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Look for these too; those shorter than :data:`SHORTEST` are left out."""
-        wanted = {part for secret in secrets for part in _parts(secret)}
+        """Add secrets; those shorter than :data:`MIN_SECRET_CHARS` are ignored."""
+        parts = {part for secret in secrets for part in _parts(secret)}
         with self._lock:
-            if wanted <= self._known:
+            if parts <= self._known:
                 return
-            self._known |= wanted
+            self._known |= parts
             found = {form for secret in self._known for form in forms(secret)}
-            # The longest first, so that no secret is left half by a shorter one inside it.
+            # The longest first, so that a shorter secret inside a longer one does not half mask it.
             self._forms = tuple(sorted(found, key=len, reverse=True))
             heads = [(secret[: _head(secret)], secret) for secret in self._known]
             self._heads = tuple((head, secret) for head, secret in heads if head != secret)
 
     def redacted(self, text: str) -> str:
-        """``text`` with :data:`MASK` for every secret in any of its forms.
+        """Replace every secret in ``text``, in any of its forms, by :data:`MASK`.
 
-        The beginning of one, from half of its length, is replaced too: a text may have been cut.
+        Because a text may have been cut off, the beginning of a secret, from half of its length on,
+        is replaced too.
         """
         for form in self._forms:
             if form in text:
@@ -68,16 +69,17 @@ class SecretFilter:
 
 
 def _parts(secret: str) -> set[str]:
-    """The secret and, where it has several, its lines."""
+    """The secret itself and, if it has several, its long lines."""
     lines = [line.strip() for line in secret.splitlines()]
-    found = {secret, secret.strip(), *(line for line in lines if len(line) >= _LINE)}
-    return {part for part in found if len(part) >= SHORTEST}
+    found = {secret, secret.strip(), *(line for line in lines if len(line) >= _MIN_LINE_CHARS)}
+    return {part for part in found if len(part) >= MIN_SECRET_CHARS}
 
 
 def _head(secret: str) -> int:
+    """The length of the beginning of a secret that is replaced by itself."""
     scheme = secret.find("://") + len("://") if "://" in secret[:24] else 0
-    least = scheme + _BEHIND_SCHEME if scheme else _SHORTEST_HEAD
-    return min(len(secret), max(_SHORTEST_HEAD, least, -(-len(secret) // 2)))
+    least = scheme + _MIN_CHARS_AFTER_SCHEME if scheme else _MIN_HEAD_CHARS
+    return min(len(secret), max(_MIN_HEAD_CHARS, least, -(-len(secret) // 2)))
 
 
 def _without_heads(text: str, head: str, secret: str) -> str:
@@ -96,7 +98,7 @@ _filters: weakref.WeakSet[ProcessFilter] = weakref.WeakSet()
 
 
 class ProcessFilter(SecretFilter):
-    """A filter that :func:`redacted` uses, and so every log record, for as long as it is kept."""
+    """A filter that :func:`redacted`, and thus every log record, uses while it is referenced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,21 +107,21 @@ class ProcessFilter(SecretFilter):
     def hide(self, *values: Any) -> None:
         """Replace the secrets in ``values`` from now on.
 
-        ``values`` are texts, collections of them, and settings: of a pydantic model what is a
-        ``SecretStr`` or ``SecretBytes``, at any depth.
+        ``values`` are texts, collections of texts, and settings. In a pydantic model, every
+        ``SecretStr`` and ``SecretBytes`` at any depth is a secret.
         """
         self.add(found for value in values for found in _texts(value, plain=True))
 
 
 def redacted(text: str) -> str:
-    """``text`` without the secrets of every filter of this process."""
-    for each in list(_filters):
-        text = each.redacted(text)
+    """Replace the secrets of all filters of this process in ``text``."""
+    for process_filter in list(_filters):
+        text = process_filter.redacted(text)
     return text
 
 
 def _texts(value: Any, *, plain: bool) -> Iterator[str]:
-    """The secrets in a value; texts count as such only if they are ``plain``."""
+    """The secrets in a value; texts only count as secrets if ``plain``."""
     if isinstance(value, str):
         if plain:
             yield value
@@ -138,7 +140,7 @@ def _texts(value: Any, *, plain: bool) -> Iterator[str]:
 
 
 def forms(secret: str) -> frozenset[str]:
-    """Every form of ``secret`` that is looked for."""
+    """All forms of ``secret`` that are replaced."""
     data = secret.encode("utf-8", "surrogatepass")
     found = {secret, *_escaped(secret), *_encoded(data)}
     return frozenset(form for form in found if form)
@@ -172,8 +174,8 @@ def _encoded(data: bytes) -> Iterator[str]:
     yield data.hex(" ")
     yield data.hex(":")
     for before in range(3):
-        # The characters that hold bits of the secret alone, whatever stands around it. Something
-        # may stand before it, as the user's name does in Basic authorization.
+        # Only the characters that encode bits of the secret alone, independent of the text around
+        # it. Basic authorization, for example, encodes the user's name before it.
         whole = base64.b64encode(b"\0" * before + data)
         first = -(-before * 8 // 6)
         core = whole[first : (before + len(data)) * 8 // 6].decode("ascii")

@@ -10,7 +10,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Signals(Protocol):
-    """Notifications sent after the fact. A receiver is called as ``receiver(event, ctx=…)``."""
+    """Notifications of past events. A receiver is called as ``receiver(event, ctx=…)``."""
 
     def connect(self, name: str, receiver: Callable[..., Any]) -> None:
         """Subscribe ``receiver`` to the signal ``name`` until the plugin is torn down."""
@@ -31,7 +31,7 @@ class ServiceType(Protocol[T_co]):
 
 
 class Services(Protocol):
-    """Lets plugins offer services to each other without importing each other.
+    """Services that plugins provide for each other, without importing each other.
 
     A service is identified by its protocol: ``host.services[Access]`` is an ``Access``.
     """

@@ -13,7 +13,7 @@ from .masking import mask_value
 Key: TypeAlias = tuple[str, ...]
 """The path of a setting: ``("plugins", "memory", "notes_max_chars")``."""
 MISSING = "is missing."
-"""The text for a required setting that was left out."""
+"""The text for a required setting that is missing."""
 # Replacements in pydantic's messages, made in this order.
 _WORDS = (
     ("^(Value error, |Assertion failed, |Input should be )", ""),
@@ -31,9 +31,9 @@ _WORDS = (
 
 
 def setting_errors(error: ValidationError, values: object, base: Key = ()) -> dict[Key, str]:
-    """One text for each wrong value of `values`, by its key; `base` is the key of `values` itself.
+    """A text for each wrong value in `values`, by key; `base` is the key of `values` itself.
 
-    Pydantic reports one error for each type of a union; they become one text. Secrets are masked.
+    Pydantic reports an error for each type of a union; these become one text. Secrets are masked.
     """
     texts: dict[Key, str] = {}
     expectations: dict[Key, list[str]] = {}
@@ -42,7 +42,7 @@ def setting_errors(error: ValidationError, values: object, base: Key = ()) -> di
         for part in fault["loc"]:
             try:
                 value = value[part]
-            except (LookupError, TypeError):  # the part names a type of a union
+            except (LookupError, TypeError):  # this part is a type of a union
                 continue
             key = (*key, str(part))
         for pattern, replacement in _WORDS:

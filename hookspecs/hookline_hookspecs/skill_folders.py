@@ -1,6 +1,6 @@
-"""The service by which plugins bring skills along.
+"""The service with which plugins provide skills.
 
-A plugin offers a :class:`SkillFolder` with ``host.services.add(SkillFolder, …)`` in its ``setup``;
+A plugin adds a :class:`SkillFolder` with ``host.services.add(SkillFolder, …)`` in its ``setup``;
 the plugin ``skills`` reads all of them.
 """
 
@@ -14,12 +14,12 @@ __all__ = ["SkillFolder"]
 
 @dataclass(frozen=True, slots=True)
 class SkillFolder:
-    """Skills that belong to a plugin: they are there while it is on, and nobody changes them.
+    """Skills that belong to a plugin. They are available while it is on and cannot be changed.
 
     Attributes:
         path: a folder with a folder for each skill, in the format of agentskills.io.
-        plugin: the name of the plugin, which people are shown; empty for what a team shares.
-        team: the version of the team's skill in it, 0 if it is a plugin's.
+        plugin: the plugin's name, as shown to people; empty for a team's skills.
+        team: the version of the team's skill in it; 0 for a plugin's skills.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""What happened in a turn: steps and failures."""
+"""Steps and failures of a turn."""
 
 from __future__ import annotations
 

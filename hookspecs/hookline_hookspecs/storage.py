@@ -82,8 +82,8 @@ class Storage(Protocol):
 
     @property
     def changes(self) -> int | None:
-        """A number that differs once another process has written the plugin's tables or values;
-        None if the store cannot tell. It may differ for other reasons."""
+        """A number that changes when another process writes the plugin's tables or values; it may
+        also change for other reasons. None if the store cannot tell."""
         return None
 
     async def fetch(self, name: str, /, **params: Any) -> list[Row]:

@@ -16,7 +16,7 @@ class ToolResult:
     ``text`` is what the model reads, ``notes`` are hints appended after it and never truncated,
     ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran. ``origins`` say
     where the text came from; a ``post_tool`` step may add to them. ``shown`` is what a person reads
-    in place of ``text``; empty for the same.
+    instead of ``text``; empty for the same text.
     """
 
     call: ToolCall
@@ -36,7 +36,7 @@ class ToolOutput:
 
     The fields are those of :class:`ToolResult`. ``ok=False`` tells the model and the plugins that
     the call failed even though it produced output; ``data`` is JSON for programs. Without
-    ``origins``, those that the tool declares hold.
+    ``origins``, those that the tool declares apply.
     """
 
     text: str

@@ -122,7 +122,7 @@ class Tool:
             hint = f"did you mean {near[0]}?" if near else "see ToolOptions"
             raise ValueError(f"tool {name}: unknown option {option!r}; {hint}")
         if not doc:
-            raise ValueError(f"tool {name!r} has no docstring: the model would not know its use")
+            raise ValueError(f"tool {name!r} has no docstring, so the model would not know its use")
         for parameter in inspect.signature(fn).parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
                 raise ValueError(f"tool {name!r}: parameter {parameter} cannot be given by name")
@@ -157,7 +157,7 @@ class Tool:
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """The value of each omitted argument, by name; null where its own schema has no default."""
+        """The value of each omitted argument, by name; None if its schema has no default."""
         if self.parameters is None:
             return {name: field.default for name, field in self._model.model_fields.items()}
         known = self.parameters.get("properties", {})
@@ -167,11 +167,11 @@ class Tool:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Where a result comes from that does not say so itself."""
+        """The origins of a result that does not name its own."""
         return (Origin(self.origin or "workspace", f"tool {self.name}"),)
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate the given arguments and return them, converted to their types.
+        """Validate the arguments and return them, converted to their types.
 
         Raises:
             ToolError: an argument is missing, unknown or of the wrong type; the text names it.
@@ -184,14 +184,14 @@ class Tool:
         try:
             model = self._model.model_validate(dict(arguments))
         except ValidationError as error:
-            raise ToolError(self._complaint(error)) from None
+            raise ToolError(self._argument_errors(error)) from None
         return {
             name: getattr(model, name)
             for name in self._model.model_fields
             if name in model.model_fields_set
         }
 
-    def _complaint(self, error: ValidationError) -> str:
+    def _argument_errors(self, error: ValidationError) -> str:
         known, sentences = self._model.model_fields, []
         for detail in error.errors(include_url=False)[:4]:
             where = ".".join(str(part) for part in detail["loc"])
@@ -232,7 +232,7 @@ def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
 
 @cache
 def _expected_values() -> dict[str, str]:
-    """What an argument should have been, by pydantic's type of error."""
+    """Descriptions of the expected value, by pydantic's type of error."""
     data = files(__package__).joinpath("expected_values.json").read_bytes()
     return cast("dict[str, str]", json.loads(data))
 
@@ -255,7 +255,7 @@ def _compact(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept = {k: v for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
-    if not kept.get("default", True):  # false, 0 or empty is what a model expects
+    if not kept.get("default", True):  # models assume false, 0 or empty anyway
         del kept["default"]
     options = [o for o in kept.get("anyOf", ()) if o != {"type": "null"}]
     if "anyOf" in kept and len(options) == 1:

@@ -37,7 +37,7 @@ class CachePrice:
 
 
 MAX_TOKENS = 10**12
-"""The largest count of tokens; larger ones of a server are set to it."""
+"""Maximum token count; a larger one reported by a server is set to it."""
 
 
 @dataclass(frozen=True, slots=True)

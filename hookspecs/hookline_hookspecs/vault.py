@@ -1,8 +1,8 @@
-"""The vault: the service that keeps credentials, the values it gives, and ``vault:NAME``.
+"""The vault: the service that stores credentials, its secrets, and ``vault:NAME`` in config.
 
-A plugin whose key is a ``SecretStr`` in its settings needs nothing of this: where config.yaml says
-``vault:NAME``, its settings hold the value. :class:`Vault` is the service for those that name a
-secret at run time, or store one.
+A plugin whose key is a ``SecretStr`` in its settings does not need this: if config.yaml says
+``vault:NAME``, its settings contain the value. :class:`Vault` is the service for plugins that name
+a secret at run time, or store one.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any, NoReturn, Protocol
 from urllib.parse import unquote, urlsplit
 
 DOTS = "•••"
-"""What is shown of a secret."""
+"""What is shown instead of a secret."""
 
 
 class Secret:
-    """A value of the vault: shown as ``•••``, and given only by :meth:`get_secret_value`.
+    """A secret of the vault, shown as ``•••``; :meth:`get_secret_value` returns its value.
 
-    It cannot be formatted, pickled or made JSON; copying it gives the same object.
+    It cannot be formatted, pickled or encoded as JSON; copying it returns the same object.
     """
 
     __slots__ = ("__value", "name")
 
     name: str
-    """Under which the vault keeps it."""
+    """Its name in the vault."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
         self.__value = value
 
     def get_secret_value(self) -> str:
-        """Return the value; do not keep it for longer than the call that needs it."""
+        """Return the value. Do not keep it longer than the call that needs it."""
         return self.__value
 
     def __repr__(self) -> str:
@@ -57,17 +57,17 @@ class Secret:
 
 
 class Vault(Protocol):
-    """Keeps credentials, encrypted, under names such as ``db/prod``."""
+    """Stores encrypted credentials under names such as ``db/prod``."""
 
     async def use(self, name: str) -> Secret:
-        """Return the secret ``name``, as it is now.
+        """Return the current secret ``name``.
 
-        From then on its value is replaced in tool results, errors and logs. Raises ``Refused``
-        with a sentence if there is none, or if the vault cannot be opened.
+        From then on, its value is masked in tool results, errors and logs. Raises ``Refused`` with
+        a sentence if there is none, or if the vault cannot be opened.
         """
 
     async def put(self, name: str, value: str) -> None:
-        """Keep ``value`` under ``name``, in place of what was there. Raises ``Refused``."""
+        """Store ``value`` under ``name``, replacing an earlier value. Raises ``Refused``."""
 
     async def remove(self, name: str) -> bool:
         """Remove the secret ``name``; return False if there was none."""
@@ -81,13 +81,13 @@ _PREFIX = "vault:"
 
 
 def valid_name(name: str) -> bool:
-    """Whether the vault takes ``name``: 1 to 128 letters, digits, ``.``, ``_``, ``-`` and ``/``,
-    a letter or digit at both ends."""
+    """Return True if ``name`` is valid: 1 to 128 letters, digits, ``.``, ``_``, ``-`` and ``/``,
+    with a letter or digit at both ends."""
     return _NAME.fullmatch(name) is not None
 
 
 def name_in(value: object) -> str | None:
-    """The name in ``vault:NAME``, which is all of a text; None for anything else."""
+    """The name in a text that is exactly ``vault:NAME``; None for anything else."""
     if not isinstance(value, str) or not value.startswith(_PREFIX):
         return None
     name = value.removeprefix(_PREFIX)
@@ -95,7 +95,7 @@ def name_in(value: object) -> str | None:
 
 
 def names_in(value: object) -> Iterator[str]:
-    """The names that settings refer to, at any depth."""
+    """The names that settings reference, at any depth."""
     if isinstance(value, Mapping):
         for inner in value.values():
             yield from names_in(inner)
@@ -107,7 +107,7 @@ def names_in(value: object) -> Iterator[str]:
 
 
 def passwords_in(value: str) -> list[str]:
-    """The password in a value that is a URL, as it is written and as it is meant; else nothing."""
+    """The password in a URL, as written and percent-decoded; empty if there is none."""
     try:
         found = urlsplit(value).password if "://" in value else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a guard may answer."""
+"""The verdicts of guards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Denial:
 class Ask:
     """Verdict: a person decides. ``preview`` is literal text they must see, never truncated.
 
-    With ``once`` the answer holds for this call alone: no grant covers it, and none can be given.
+    With ``once``, the answer applies to this call only: no grant covers it, and none can be given.
     """
 
     reason: str
@@ -48,7 +48,7 @@ class Ask:
 class Answer:
     """Verdict: the result is already known (for example, a cache hit); the tool does not run.
 
-    Without ``origins``, those that the tool declares hold.
+    Without ``origins``, those that the tool declares apply.
     """
 
     text: str

@@ -1,8 +1,8 @@
-"""What keeps a warm turn cheap: nothing is read that has not changed, and small writes wait.
+"""Keeps turns cheap: caches what has not changed, and combines small writes.
 
-:class:`FileCache` keeps what was made of files while a :class:`Watch` finds them as they were,
-:class:`RowCache` keeps what was read from the plugin's tables while nobody writes them, and
-:class:`LaterWrites` hands writes that can wait to the storage together.
+:class:`FileCache` caches values computed from files until a :class:`Watch` finds a change.
+:class:`RowCache` caches rows of the plugin's tables until they are written.
+:class:`LaterWrites` combines writes that can wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes that can wait, so that many of them share a transaction and no turn waits for one."""
+"""Delays writes, so that many share a transaction and no turn waits for them."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from collections.abc import Callable
 
 from hookline_hookspecs import HooklineError, Host, Transaction
 
-SECONDS = 1.0
-"""How long a write waits at most; a crash loses what was written for so long."""
-MOST = 10_000
-"""Writes that are kept while the storage cannot be written."""
+MAX_DELAY_SECONDS = 1.0
+"""How long a write may wait; a crash loses the writes of this time."""
+MAX_WAITING_WRITES = 10_000
+"""Maximum number of writes that are kept while the storage fails."""
 
 
 class LaterWrites:
-    """Hands writes over in the order in which they were added, within ``seconds``.
+    """Submits writes in the order in which they were added, within ``seconds``.
 
-    Call :meth:`flush` in ``teardown``, and before you read what may wait here. Only use this for
-    what may be lost: a crash loses what was added in the last ``seconds``.
+    Call :meth:`flush` in ``teardown``, and before you read data that may be waiting here. Use this
+    only for data that may be lost: a crash loses what was added in the last ``seconds``.
     """
 
     def __init__(self, host: Host, seconds: float | None = None) -> None:
-        """``seconds``: how long a write waits at most; :data:`SECONDS` if None."""
+        """``seconds``: how long a write may wait; :data:`MAX_DELAY_SECONDS` if None."""
         self._host = host
-        self._seconds = SECONDS if seconds is None else seconds
+        self._seconds = MAX_DELAY_SECONDS if seconds is None else seconds
         self._waiting: list[Callable[[Transaction], object]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._flushing = asyncio.Lock()
 
     def add(self, work: Callable[[Transaction], object]) -> None:
-        """Run ``work`` in a transaction, later. If that fails, it is run again with the next."""
+        """Run ``work`` in a later transaction. If that fails, it is run again with the next one."""
         self._waiting.append(work)
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            # At the same moments for all plugins, so that their transactions become one.
+            # At the same times for all plugins, so that their writes share a transaction.
             when = (math.floor(loop.time() / self._seconds) + 1) * self._seconds
             self._timer = loop.call_at(when, self._due)
 
     async def flush(self) -> None:
-        """Run what waits now. A failure is logged."""
+        """Run the waiting writes now. A failure is logged."""
         self._stop()
         async with self._flushing:
             works = list(self._waiting)
@@ -48,10 +48,10 @@ class LaterWrites:
             try:
                 await self._host.storage.transact(lambda db: [work(db) for work in works])
             except HooklineError as error:
-                self._host.log.warning("%d writes are put off: %s", len(works), error)
-                del self._waiting[:-MOST]
+                self._host.log.warning("%d writes failed; will retry: %s", len(works), error)
+                del self._waiting[:-MAX_WAITING_WRITES]
             except BaseException:
-                del self._waiting[: len(works)]  # it would fail again
+                del self._waiting[: len(works)]  # they would fail again
                 raise
             else:
                 del self._waiting[: len(works)]

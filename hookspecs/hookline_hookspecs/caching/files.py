@@ -1,4 +1,4 @@
-"""Files that are not read again while they are as they were."""
+"""Caches values computed from files until the files change."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Generic, TypeAlias, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 State: TypeAlias = "tuple[int, ...]"
-"""What ``stat`` says, or the number of its error: no file at a path is a state too."""
+"""The result of ``stat``, or its error number: a missing file is a state too."""
 
-SETTLED = 2_000_000_000
-"""Nanoseconds for which a file must have been left alone when it is looked at. One that is changed
-twice within a tick of its file system's clock, at most two seconds long, shows no difference."""
+SETTLE_NANOSECONDS = 2_000_000_000
+"""Age that a file's last change must have. Two changes within one tick of the file system's clock,
+which is at most two seconds long, cannot be distinguished."""
 
 
 class Watch:
-    """Paths, as they were before they were read. Links are followed."""
+    """Records the state of paths before they are read. Links are followed."""
 
     def __init__(self) -> None:
         self._files: dict[str, State] = {}
@@ -28,32 +28,32 @@ class Watch:
         self._is_settled = True
 
     def look(self, path: str | Path) -> None:
-        """Note a file, or a folder that is listed, which may be missing; call this before it is
+        """Record a file, or a folder that will be listed; it may be missing. Call this before it is
         opened."""
         name = str(path)
         if name not in self._files:
             state = self._files[name] = _state(name)
             newest = max(state[-2:]) if len(state) > 1 else 0
-            self._is_settled &= newest < time.time_ns() - SETTLED
+            self._is_settled &= newest < time.time_ns() - SETTLE_NANOSECONDS
 
     def look_at_folder(self, path: str | Path) -> None:
-        """Note which folder is at a path, and whose; what is in it may change."""
+        """Record a folder's identity and owner, but not its content."""
         self._folders[str(path)] = _identity(str(path))
 
     @property
     def is_settled(self) -> bool:
-        """False if a file had been changed so recently that another change might not show."""
+        """False if a file was changed so recently that another change could go unnoticed."""
         return self._is_settled
 
     def is_unchanged(self) -> bool:
-        """Return whether everything is as it was."""
+        """Return True if nothing has changed."""
         return all(_state(path) == state for path, state in self._files.items()) and all(
             _identity(path) == state for path, state in self._folders.items()
         )
 
 
 class FileCache(Generic[K, V]):
-    """What was made of files, the ``most`` that were used last. Threads may share one."""
+    """Caches the ``most`` recently used values that were computed from files. Thread-safe."""
 
     def __init__(self, most: int = 64) -> None:
         self._most = most
@@ -61,7 +61,7 @@ class FileCache(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
-        """Return what was made, or None if one of its files has changed."""
+        """Return the cached value, or None if there is none or one of its files has changed."""
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -73,7 +73,7 @@ class FileCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, watch: Watch) -> None:
-        """Keep ``value``, made of the files that ``watch`` has looked at."""
+        """Cache ``value``, which was computed from the files that ``watch`` has recorded."""
         with self._lock:
             self._kept.pop(key, None)
             if watch.is_settled:
@@ -84,7 +84,7 @@ class FileCache(Generic[K, V]):
 
 def _state(path: str) -> State:
     try:
-        found = os.stat(path)  # noqa: PTH116 - a path object costs more than the call
+        found = os.stat(path)  # noqa: PTH116 - a Path would take longer than the call
     except OSError as error:
         return (error.errno or -1,)
     except ValueError:  # a NUL in the path

@@ -1,4 +1,4 @@
-"""Rows that are read again only after a write."""
+"""Caches rows until they are written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ V = TypeVar("V")
 
 
 def changes(storage: Storage) -> int | None:
-    """Return a number that differs once another process has written the plugin's tables, as of now.
+    """Return a number that changes when another process writes the plugin's tables.
 
-    None where the store cannot tell; then nothing that was read may be kept.
+    None if the store cannot tell; then nothing may be cached.
     """
     return storage.changes
 
 
 class RowCache(Generic[K, V]):
-    """What was read from the plugin's tables, the ``most`` that were used last.
+    """Caches the ``most`` recently used results of reads from the plugin's tables.
 
     The plugin calls :meth:`forget` before and after each of its own writes.
     """
@@ -34,12 +34,12 @@ class RowCache(Generic[K, V]):
         self._as_of: int | None = None
 
     def forget(self) -> None:
-        """Drop everything: this process writes."""
+        """Drop everything, because this process writes."""
         self._written += 1
         self._kept.clear()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
-        """Return what ``read`` returned, unless it was called before anybody wrote."""
+        """Return the cached result of ``read``, or call it if the tables were written since."""
         now, written = changes(self._host.storage), self._written
         if now is None or now != self._as_of:
             self._kept.clear()

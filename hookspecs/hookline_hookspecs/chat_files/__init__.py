@@ -1,14 +1,22 @@
-"""Files that belong to a chat, for plugins that keep what people may edit by hand.
+"""Files that belong to a chat, for plugins whose files people may edit by hand.
 
-:class:`Chat` says where they are, :class:`TextFile` reads and replaces one, :func:`locked` keeps
-other processes away meanwhile. What goes wrong is a :class:`FileProblem`, a sentence for a person.
-:class:`LearnedSource` is what plugins offer so that everything learnt is listed together.
+:class:`Chat` knows the folder, :class:`TextFile` reads and replaces a file, and :func:`locked`
+locks files against other processes. Errors are a :class:`FileProblem` with a sentence for a person.
+Plugins provide a :class:`LearnedSource`, so that everything they learned is listed together.
 """
 
 from __future__ import annotations
 
 from .chat import Chat, storable
 from .learned import LearnedSource
-from .text_file import LARGEST, FileProblem, TextFile, locked
+from .text_file import MAX_FILE_BYTES, FileProblem, TextFile, locked
 
-__all__ = ["LARGEST", "Chat", "FileProblem", "LearnedSource", "TextFile", "locked", "storable"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "Chat",
+    "FileProblem",
+    "LearnedSource",
+    "TextFile",
+    "locked",
+    "storable",
+]

@@ -1,4 +1,4 @@
-"""A text file on disk: read with care, locked, written whole or not at all."""
+"""A text file on disk that is read safely, locked, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from hookline_hookspecs import HooklineError
 
-LARGEST = 1_000_000
-"""Bytes of the largest file that is read."""
-WAIT = 10.0
+MAX_FILE_BYTES = 1_000_000
+"""Maximum size of a file that is read."""
+LOCK_TIMEOUT = 10.0
 """Seconds to wait for another process."""
-# A pipe must not hold up the opening.
+# O_NONBLOCK, so that opening a pipe does not block.
 _PLAIN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -28,45 +28,46 @@ class FileProblem(HooklineError):
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file; ``name`` is what people call it, its path under the home with ``/``."""
+    """A file; ``name`` is shown to people: its path in the home, with ``/``."""
 
     path: Path
     name: str
 
     @property
     def real(self) -> Path:
-        """What a link leads to: that is replaced, not the link."""
+        """The file itself: if ``path`` is a link, its target is replaced, not the link."""
         return Path(os.path.realpath(self.path))
 
     def read(self) -> bytes | None:
-        """What is on disk; None if there is no file.
+        """Return the file's content; None if there is no file.
 
         Raises:
-            FileProblem: no regular file, no permission, or more than :data:`LARGEST` bytes.
+            FileProblem: not a regular file, no permission, or over :data:`MAX_FILE_BYTES`.
         """
         try:
             data = self._bytes()
         except OSError as error:
             why = error.strerror or str(error)
-            raise FileProblem(f"{self.name} cannot be read: {why}; it was left alone") from None
-        if data is not None and len(data) > LARGEST:
-            raise FileProblem(f"{self.name} has more than {LARGEST:,} bytes; shorten it by hand")
+            raise FileProblem(f"{self.name} cannot be read: {why}; it was not changed") from None
+        if data is not None and len(data) > MAX_FILE_BYTES:
+            limit = f"{MAX_FILE_BYTES:,}"
+            raise FileProblem(f"{self.name} has more than {limit} bytes; shorten it by hand")
         return data
 
     def decoded(self, data: bytes) -> str:
-        """``data`` as text. Raises ``FileProblem`` if it is not UTF-8."""
+        """Decode ``data``. Raises ``FileProblem`` if it is not UTF-8."""
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise FileProblem(
                 f"{self.name} is not UTF-8 (byte {error.start + 1}); save it as UTF-8. "
-                "It was left alone"
+                "It was not changed"
             ) from None
 
     def write(self, data: bytes) -> None:
-        """Replace it whole: beside it first, then on disk, then in its place; its mode stays.
+        """Replace the file atomically and keep its mode. The caller holds the lock.
 
-        The caller holds the lock. Raises ``FileProblem``; the old file is whole then.
+        Raises ``FileProblem``; the old file is then unchanged.
         """
         path = self.real
         try:
@@ -74,7 +75,8 @@ class TextFile:
             _replace(path, data, _mode(path))
         except OSError as error:
             why = error.strerror or str(error)
-            raise FileProblem(f"{self.name} cannot be written: {why}; it is as it was") from error
+            text = f"{self.name} cannot be written: {why}; it was not changed"
+            raise FileProblem(text) from error
 
     def _bytes(self) -> bytes | None:
         try:
@@ -83,31 +85,31 @@ class TextFile:
             return None
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise OSError(0, "it is no regular file")
-            found = b""
-            while len(found) <= LARGEST and (piece := os.read(handle, LARGEST + 1)):
-                found += piece
-            return found
+                raise OSError(0, "it is not a regular file")
+            data = b""
+            while len(data) <= MAX_FILE_BYTES and (chunk := os.read(handle, MAX_FILE_BYTES + 1)):
+                data += chunk
+            return data
         finally:
             os.close(handle)
 
 
 @contextmanager
 def locked(files: Iterable[TextFile], folder: Path) -> Iterator[None]:
-    """Keep other processes from writing ``files``; the locks lie in ``folder``.
+    """Lock ``files`` against writes by other processes; the lock files are in ``folder``.
 
-    Raises ``FileProblem`` if another process keeps one for longer than :data:`WAIT`.
+    Raises ``FileProblem`` if another process holds a lock for longer than :data:`LOCK_TIMEOUT`.
     """
     from filelock import FileLock, Timeout
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     by_path = {str(file.real): file for file in files}
     with ExitStack() as stack:
-        # In one order for all, so that two processes do not wait for each other.
+        # In a fixed order, so that two processes do not wait for each other.
         for path, file in sorted(by_path.items()):
             digest = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
             try:
-                lock = FileLock(folder / f"{digest}.lock", timeout=WAIT, mode=0o600)
+                lock = FileLock(folder / f"{digest}.lock", timeout=LOCK_TIMEOUT, mode=0o600)
                 stack.enter_context(lock)
             except Timeout:
                 raise FileProblem(f"another process is writing {file.name}; try again") from None

@@ -1,7 +1,7 @@
-"""What plugins for speech share: who hears and speaks, audio types by content, kept files.
+"""What speech plugins share: services, audio types, media files.
 
-A library without a plugin. :mod:`.protocols` is what one plugin offers to another through
-``host.services``, :mod:`.kinds` tells what audio bytes are, :mod:`.keeping` saves media files.
+:mod:`.protocols` has the services that plugins provide for each other, :mod:`.audio_kinds` detects
+the type of audio data, and :mod:`.media_files` stores media files.
 """
 
 from .audio_kinds import KINDS, AudioKind, audio_kind, seconds

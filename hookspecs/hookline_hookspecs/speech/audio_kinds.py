@@ -1,6 +1,6 @@
-"""Audio types, judged by the first bytes of a file and never by its name.
+"""Detects the type of audio files by their first bytes, never by name.
 
-:func:`audio_kind` is the judge, :func:`seconds` reads how long a recording is.
+:func:`audio_kind` returns the type, and :func:`seconds` the duration of a recording.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import struct
 from dataclasses import dataclass
 
 HEAD = 64
-"""Bytes that :func:`audio_kind` looks at."""
+"""Number of bytes that :func:`audio_kind` examines."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioKind:
-    """A type of audio file; ``name`` is what speech services call it."""
+    """A type of audio file; ``name`` is its name in speech services."""
 
     name: str
     mime: str
@@ -34,7 +34,7 @@ KINDS: dict[str, AudioKind] = {
         AudioKind("aac", "audio/aac", ".aac"),
     )
 }
-"""By name. ``opus`` is Opus in Ogg, ``ogg`` any other sound in Ogg, ``aac`` an ADTS stream."""
+"""The types by name. ``opus`` is Opus in Ogg, ``ogg`` other audio in Ogg, ``aac`` is ADTS."""
 
 _EBML = b"\x1a\x45\xdf\xa3"
 _MP4_BRANDS = frozenset(
@@ -44,7 +44,7 @@ _OGG_SOUNDS = (b"\x01vorbis", b"Speex   ", b"\x7fFLAC")
 
 
 def audio_kind(head: bytes) -> AudioKind | None:
-    """What the file that begins with ``head`` is, or None if it is no audio known here.
+    """The type of the file that begins with ``head``, or None if it is not a known audio type.
 
     Signatures: RFC 3533 and 7845 (Ogg, Opus), RFC 9559 (WebM), ISO 14496-12 (``ftyp``),
     ISO 11172-3 and 13818-7 (MPEG audio and ADTS headers).
@@ -72,7 +72,7 @@ def _ogg(head: bytes) -> AudioKind | None:
 
 
 def _mpeg(head: bytes) -> AudioKind | None:
-    """A frame header: 11 bits of sync, version, layer, and rates that exist."""
+    """Check for an MPEG frame header: 11 sync bits, version, layer, and valid rates."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
@@ -83,7 +83,7 @@ def _mpeg(head: bytes) -> AudioKind | None:
 
 
 def seconds(data: bytes) -> float:
-    """How long a recording is, for Opus in Ogg and for WAV; 0 for others and for broken files."""
+    """The duration of a recording, for Opus in Ogg and for WAV; 0 for others and broken files."""
     kind = audio_kind(data)
     if kind is None:
         return 0.0
@@ -93,7 +93,7 @@ def seconds(data: bytes) -> float:
 
 
 def _opus_seconds(data: bytes) -> float:
-    """The last page's position less the pre-skip, at 48 kHz (RFC 7845, section 4)."""
+    """The last page's position minus the pre-skip, at 48 kHz (RFC 7845, section 4)."""
     last, at = data.rfind(b"OggS"), data.find(b"OpusHead")
     if len(data) < max(last + 14, at + 12):
         return 0.0
@@ -103,7 +103,7 @@ def _opus_seconds(data: bytes) -> float:
 
 
 def _wav_seconds(data: bytes) -> float:
-    """Bytes of the data chunk over bytes a second; a size that streaming left open is cut off."""
+    """The size of the data chunk divided by bytes per second; an open-ended size is limited."""
     at, rate = 12, 0
     while at + 8 <= len(data):
         name, size = struct.unpack_from("<4sI", data, at)

@@ -1,6 +1,6 @@
-"""The folder ``media`` in Hookline's home: files that were made, until they have been delivered.
+"""The folder ``media`` in Hookline's home, for generated files until they are delivered.
 
-A name is 32 random hexadecimal digits and a suffix: who was not told it cannot find the file.
+A name is 32 random hexadecimal digits and a suffix, so that it cannot be guessed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _NAME = re.compile(r"[0-9a-f]{32}\.[a-z0-9]{1,5}")
 
 
 def media_folder(home: Path) -> Path:
-    """The folder of a home, resolved, for machines may share it; it is made by :func:`keep`."""
+    """The media folder of a home, resolved, because machines may share it; see :func:`keep`."""
     return (home / "media").resolve()
 
 
 def keep(folder: Path, data: bytes, suffix: str) -> Path:
-    """Save ``data`` under a new name that ends in ``suffix``; only the owner may read it.
+    """Save ``data`` under a new name with ``suffix``, readable only by its owner.
 
-    Raises ``OSError``; then nothing is left behind.
+    The folder is created if necessary. Raises ``OSError``; no file is then left.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{secrets.token_hex(16)}{suffix}"
@@ -38,7 +38,7 @@ def keep(folder: Path, data: bytes, suffix: str) -> Path:
 
 
 def is_kept(name: str) -> bool:
-    """True if ``name`` is one that :func:`keep` gives."""
+    """True if ``name`` has the form of the names that :func:`keep` creates."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -55,7 +55,7 @@ def open_kept(folder: Path, name: str) -> BinaryIO:
 
 
 def prune(folder: Path, before: float) -> int:
-    """Delete kept files that were last written before the Unix time ``before``; their number."""
+    """Delete kept files last written before the Unix time ``before``; return their number."""
     if not folder.is_dir():
         return 0
     deleted = 0

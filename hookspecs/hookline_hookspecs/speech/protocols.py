@@ -1,7 +1,7 @@
-"""Who turns speech into text and text into speech.
+"""Services that convert speech to text and text to speech.
 
-Offered with ``host.services.provide(Transcriber, …)`` by the plugin that can do it, looked up by
-the one that needs it. Both fail with a ``HooklineError`` whose text is a sentence for people.
+A plugin provides them with ``host.services.provide(Transcriber, …)``. Both fail with a
+``HooklineError`` whose text is a sentence for people.
 """
 
 from __future__ import annotations
@@ -19,38 +19,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A recording; ``kind`` is what its content is, which may not be what was asked for."""
+    """A recording; ``kind`` is its actual type, which may differ from the requested one."""
 
     data: bytes
     kind: AudioKind
 
 
 class Transcriber(Protocol):
-    """Turns a recording into text."""
+    """Converts a recording to text."""
 
     async def transcribe(self, path: Path, *, language: str | None = None) -> str:
-        """The words in the file at ``path``, empty if there are none.
+        """Return the words in the file at ``path``; empty if there are none.
 
-        The caller vouches for the path; type and size are judged by content. ``language`` is an
-        ISO 639-1 code such as ``de``; None lets the service find out.
+        The caller has checked the path; type and size are checked by content. ``language`` is an
+        ISO 639-1 code such as ``de``; with None the service detects the language.
         """
 
 
 class Speaker(Protocol):
-    """Turns text into a recording."""
+    """Converts text to a recording."""
 
     @property
     def max_chars(self) -> int:
-        """Characters that one call takes."""
+        """Maximum number of characters per call."""
 
     async def speak(self, text: str, *, voice: str | None = None, format: str = "mp3") -> Spoken:  # noqa: A002
-        """``text``, read aloud. ``format`` is the name of an :class:`AudioKind`; a service that
-        does not have it raises ``BadRequest``. ``voice`` None: the service's default."""
+        """Read ``text`` aloud.
+
+        ``format`` is the name of an :class:`AudioKind`; a service that does not support it raises
+        ``BadRequest``. With ``voice`` None, the service's default voice is used.
+        """
 
 
 class ReadAloud(Protocol):
-    """Reads answers aloud; offered by the plugin ``voice``."""
+    """Reads answers aloud; provided by the plugin ``voice``."""
 
     async def read_aloud(self, text: str, channel: str) -> Sequence[Audio | Attachment]:
-        """Keep an answer, Markdown, as recordings in the form that suits a channel, and return
-        them; none if there is nothing to say. Raises ``HooklineError`` with a sentence."""
+        """Record an answer (Markdown) in a form that suits the channel, and return the recordings.
+
+        Empty if there is nothing to say. Raises ``HooklineError`` with a sentence.
+        """

@@ -1,4 +1,4 @@
-"""What stores of every database do alike: migrations that are due, text for an index, topics."""
+"""What all stores share: due migrations, text for full-text indexes, topics."""
 
 from .fulltext import SEPARATOR, segmented
 from .migrations import checksum, due

@@ -1,4 +1,4 @@
-"""Which of a component's numbered steps a database has not had yet."""
+"""Finds the migrations of a component that a database has not had yet."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from hookline_hookspecs.errors import StoreError
 
 
 def checksum(step: Migration) -> str:
-    """What is recorded of a step; line endings do not count."""
+    """The recorded checksum of a step, independent of line endings."""
     return hashlib.sha256("\n".join(step.sql.splitlines()).encode()).hexdigest()
 
 
 def due(connection: Connection, component: str, steps: Sequence[Migration]) -> list[Migration]:
-    """The steps that are not recorded yet, in order. Raises ``StoreError`` if they do not fit."""
+    """The steps that are not recorded yet, in order.
+
+    Raises:
+        StoreError: the recorded steps do not match ``steps``, or the store is an unfinished copy.
+    """
     known = {step.number: step for step in sorted(steps, key=lambda step: step.number)}
     if len(known) < len(steps):
         raise StoreError(f"Two migrations of {component} have the same number.")
@@ -38,6 +42,6 @@ def due(connection: Connection, component: str, steps: Sequence[Migration]) -> l
         if checksum(step) != row["checksum"]:
             raise StoreError(
                 f"Migration {step.number} ({step.name}) of {component} was changed after it "
-                "had been applied. Put the file back as it was and add a new step instead."
+                "was applied. Restore the file and add a new step instead."
             )
     return list(known.values())

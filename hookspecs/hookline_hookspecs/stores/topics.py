@@ -1,4 +1,4 @@
-"""What is published under a topic, on its way to the tasks of this process that listen for it."""
+"""Passes payloads published under a topic to the tasks of this process that listen to it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
-KEPT = 10_000
-"""Payloads that wait for a slow listener at most; the oldest of more are dropped."""
+MAX_WAITING_PAYLOADS = 10_000
+"""Maximum number of payloads that wait for a slow listener; the oldest are dropped."""
 
 
 class Payloads:
-    """Yields the payloads of one topic, from the moment it was made; never ends by itself."""
+    """Iterates without end over the payloads of one topic published since its creation."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
 
     def put(self, payload: str) -> None:
-        """Add a payload; on the loop of who listens."""
-        if self._waiting.qsize() >= KEPT:
+        """Add a payload. Call it in the listener's event loop."""
+        if self._waiting.qsize() >= MAX_WAITING_PAYLOADS:
             self._waiting.get_nowait()
         self._waiting.put_nowait(payload)
 
@@ -32,31 +32,31 @@ class Payloads:
 
 
 class Topics:
-    """Who listens for what. Safe to publish to from any thread."""
+    """The listeners by topic. Any thread may publish."""
 
     def __init__(self) -> None:
         self._listening: defaultdict[str, list[Payloads]] = defaultdict(list)
 
     def names(self) -> list[str]:
-        """The topics that somebody listens for."""
+        """The topics that have listeners."""
         return list(self._listening)
 
     @contextmanager
     def listen(self, topic: str) -> Iterator[Payloads]:
-        """The payloads of ``topic`` from now on."""
+        """Listen to the payloads of ``topic`` from now on."""
         payloads = Payloads()
         self._listening[topic] = [*self._listening[topic], payloads]
         try:
             yield payloads
         finally:
-            left = [one for one in self._listening[topic] if one is not payloads]
-            if left:
-                self._listening[topic] = left
+            others = [other for other in self._listening[topic] if other is not payloads]
+            if others:
+                self._listening[topic] = others
             else:
                 del self._listening[topic]
 
     def publish(self, topic: str, payload: str) -> None:
-        """Hand ``payload`` to everybody who listens for ``topic``."""
+        """Send ``payload`` to all listeners of ``topic``."""
         for payloads in self._listening.get(topic, ()):
             if not payloads.loop.is_closed():
                 payloads.loop.call_soon_threadsafe(payloads.put, payload)

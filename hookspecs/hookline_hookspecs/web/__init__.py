@@ -4,8 +4,8 @@
 
     from hookline_hookspecs.web import Row, Table, View, identity
 
-Import it in the module of the page, not in the plugin's: a start without a web server then does
-without it.
+Import it in the module of the page, not in the plugin's module, so that a start without a web
+server does not import it.
 """
 
 from .requests import (

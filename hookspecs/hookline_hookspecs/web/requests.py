@@ -54,8 +54,8 @@ class Identity:
         return f"{self.channel}:{self.name}"
 
     def owns(self, channel: str, chat_id: str) -> bool:
-        """Return whether this is the person's own chat. Its id is their name, and each of their
-        conversations is one of its sessions."""
+        """Return whether this is the person's own chat. The chat's id is their name, and their
+        conversations are its sessions."""
         return channel == self.channel and chat_id == self.name
 
     def may_see(self, channel: str, chat_id: str) -> bool:
@@ -64,7 +64,7 @@ class Identity:
 
     @property
     def is_operator(self) -> bool:
-        """Whether this is the operator."""
+        """True if this is the operator."""
         return self.role == "operator"
 
 

@@ -103,7 +103,7 @@ class WebServer(Protocol):
         """
 
     async def devices(self, person: str | None = None) -> Sequence[Device]:
-        """Return the browsers that are signed in, of one person or of everybody."""
+        """Return the signed-in browsers of one person or of everyone."""
 
     async def revoke(self, *, device: str | None = None, person: str | None = None) -> int:
         """Sign out a device, or all devices of a person, at once. Return their number."""
@@ -133,7 +133,7 @@ class Keys(Protocol):
 
 
 class SessionBranches(Protocol):
-    """Copies sessions, so that a conversation can go on from an earlier message; offered by
+    """Copies sessions, so that a conversation can continue from an earlier message; offered by
     ``web-server``."""
 
     async def copy(
@@ -150,4 +150,4 @@ class TurnViews(Protocol):
     """Shows details of a turn; plugins that have some add it with ``host.services.add``."""
 
     async def turn_view(self, session_id: str, turn_id: str) -> View | None:
-        """Return what this plugin knows of a stored turn as a view, or None."""
+        """Return a view of what this plugin knows about a stored turn, or None."""

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 from hookline_hookspecs import Session
-from hookline_hookspecs.chat_files import LARGEST, Chat, FileProblem, TextFile, locked, storable
+from hookline_hookspecs.chat_files import (
+    MAX_FILE_BYTES,
+    Chat,
+    FileProblem,
+    TextFile,
+    locked,
+    storable,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +61,7 @@ def test_chat_file_write_keeps_mode_and_link(tmp_path: Path) -> None:
 
 def make_large(path: Path) -> None:
     with path.open("wb") as stream:
-        stream.truncate(LARGEST + 1)
+        stream.truncate(MAX_FILE_BYTES + 1)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +100,7 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
 def test_lock_excludes_others_and_names_its_purpose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_hookspecs.chat_files.text_file.WAIT", 0.05)
+    monkeypatch.setattr("hookline_hookspecs.chat_files.text_file.LOCK_TIMEOUT", 0.05)
     file, held, done = file_at(tmp_path / "a.md"), threading.Event(), threading.Event()
 
     def hold() -> None:

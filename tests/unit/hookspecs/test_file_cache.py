@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hookline_hookspecs.caching import FileCache, Watch
-from hookline_hookspecs.caching.files import SETTLED
+from hookline_hookspecs.caching.files import SETTLE_NANOSECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def older_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the files of a test look older."""
     now = time.time_ns
     monkeypatch.setattr(
-        "hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 2 * SETTLED
+        "hookline_hookspecs.caching.files.time.time_ns", lambda: now() + 2 * SETTLE_NANOSECONDS
     )
 
 

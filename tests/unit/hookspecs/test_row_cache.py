@@ -145,7 +145,7 @@ async def test_delayed_writes_are_retried_after_a_full_disk(
     host.storage.is_full = True
     write("a")
     await later.flush()
-    assert "put off: The disk is full." in caplog.text
+    assert "will retry: The disk is full." in caplog.text
     host.storage.is_full = False
     write("b")
     await later.flush()

@@ -89,7 +89,7 @@ def test_message_counts_survive_a_restart(harness: Make, diary: Diary, tmp_path:
 def test_two_processes_count_one_session_together(
     harness: Make, diary: Diary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 0.01)
+    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.MAX_DELAY_SECONDS", 0.01)
     kind = diary(turns=5)
     here, there = (
         harness(Review, kind, home=tmp_path, model=["ok"] * 3 + [NOTHING]) for _ in range(2)
@@ -112,7 +112,7 @@ def test_two_processes_count_one_session_together(
 def test_turn_that_makes_no_review_due_uses_no_table(
     harness: Make, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 1000.0)
+    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.MAX_DELAY_SECONDS", 1000.0)
     h = harness(Review, diary(turns=50), model=["ok"] * 12)
     said(h, "hello")
     storage = type(h.plugin(Review).host.storage)

@@ -327,7 +327,7 @@ def test_totals_of_a_turn_are_stored(harness: MakeHarness) -> None:
 def test_turn_does_not_wait_for_writes(
     harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.SECONDS", 1000.0)
+    monkeypatch.setattr("hookline_hookspecs.caching.deferred_writes.MAX_DELAY_SECONDS", 1000.0)
     h = talk(harness)
     h.send("hello")
     written: list[object] = []
