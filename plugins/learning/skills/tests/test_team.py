@@ -229,7 +229,7 @@ def test_change_of_a_team_skill_by_the_agent_is_a_draft(crew: Crew) -> None:
     assert done.ok, done.text
     assert "Migrate" in crew.cid.loaded("ship-it")
     assert "Migrate" not in crew.ann.loaded("ship-it")
-    assert "draft, made from version 1" in crew.cid.do("log ship-it")
+    assert "draft, based on version 1" in crew.cid.do("log ship-it")
     crew.cid.do("propose ship-it")
     crew.ben.do("review --approve ship-it")
     assert "Migrate" in crew.ann.loaded("ship-it")
@@ -298,7 +298,7 @@ def test_reviewer_changes_a_proposal_and_another_approves(crew: Crew) -> None:
 def test_team_version_can_be_copied_to_change_it(crew: Crew) -> None:
     crew.share()
     crew.cid.do("review --change ship-it")
-    assert "draft, made from version 1" in crew.cid.do("log ship-it")
+    assert "draft, based on version 1" in crew.cid.do("log ship-it")
     crew.cid.write("ship-it", BODY + "4. Rest.\n")
     crew.cid.do("propose ship-it")
     crew.ben.do("review --approve ship-it")

@@ -193,7 +193,7 @@ def _version_row(version: Version) -> dict[str, Any]:
 
 def _version_line(row: dict[str, Any]) -> str:
     if row["state"] == "draft":
-        return f"-  draft, made from version {row['parent']}" if row["parent"] else "-  draft"
+        return f"-  draft, based on version {row['parent']}" if row["parent"] else "-  draft"
     words = [f"{row['version']}  {_time(row['at'])}  {row['state']}"]
     words += [f"into {row['into']}"] if row["into"] else []
     words += [f"by {row['author']}"]
@@ -219,8 +219,8 @@ def _show(review: ProposalReview) -> None:
     version, proposal = review.version, review.version.proposal
     key = f"{proposal.key[:12]}…"
     _print(f"{version.name} version {version.number}, by {proposal.author} ({key})")
-    made_from = f"version {proposal.parent}" if proposal.parent else "nothing from the team"
-    _print(f"  {_time(proposal.at / 1e6)}, made from {made_from}")
+    base = f"based on version {proposal.parent}" if proposal.parent else "a new skill"
+    _print(f"  {_time(proposal.at / 1e6)}, {base}")
     if review.merged:
         _print(f"  merged with the team's version {review.head}")
     for kind, source in proposal.origins:
