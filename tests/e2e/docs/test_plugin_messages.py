@@ -59,7 +59,7 @@ CASES = {
     "a hook is misspelt": "theta",
     "its `setup` raises": "iota",
     "it is not installed": "kappa",
-    "it is used twice and can be used once only": "alpha:two",
+    "a plugin that can be used only once is used twice": "alpha:two",
     "it has no name after its colon": "alpha:",
 }
 CONFIG = """\
@@ -169,7 +169,9 @@ def test_messages_of_a_running_process_match_the_page(machine: Machine) -> None:
 def _told(text: str) -> Iterator[str]:
     """Each sentence about the config in a log, on one line."""
     flat = " ".join(" ".join(text.partition("hookline.config:")[1:]).split())
-    yield from re.findall(r"(?:Plugin demo|\S+config\.yaml).*?(?:says\.|apply \S+\.|force\.)", flat)
+    yield from re.findall(
+        r"(?:Plugin demo|\S+config\.yaml).*?(?:turns it off\.|apply \S+\.|force\.)", flat
+    )
 
 
 class Late(Plugin):
