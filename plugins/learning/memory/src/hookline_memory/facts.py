@@ -147,7 +147,7 @@ class FactStore:
             limit=MAX_CANDIDATES,
         )
         ranked = [query.rank(Fact.of(row), now, half_life_days) for row in rows]
-        return sorted(ranked, key=lambda one: (-one.score, -one.fact.created))
+        return sorted(ranked, key=lambda fact_rank: (-fact_rank.score, -fact_rank.fact.created))
 
     async def _has_none(self, chat: Chat) -> bool:
         """True if the cache knows that a chat has no facts."""

@@ -129,7 +129,7 @@ class MemoryImporter:
         if not text:
             return Outcome("skipped", target, "empty")
         known = await self._facts.of_chat(chat)
-        if any(one.content == text for one in known):
+        if any(fact.content == text for fact in known):
             state: State = "migrated" if again else "skipped"
             return Outcome(state, target, "" if again else ALREADY_KNOWN, receipt)
         if len(text) > self._config.fact_max_chars:
@@ -185,7 +185,7 @@ class MemoryImporter:
             present = text in await self._entries(chat)
             operation = Operation("remove", old_text=text)
         else:
-            ids = [one.id for one in await self._facts.of_chat(chat) if one.content == text]
+            ids = [fact.id for fact in await self._facts.of_chat(chat) if fact.content == text]
             present = bool(ids)
             operation = Operation("forget", old_text=f"#{ids[0]}" if ids else "")
         if not present:

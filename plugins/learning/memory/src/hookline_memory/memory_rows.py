@@ -63,7 +63,7 @@ class MemoryRows:
             source = ChangeSource(Chat(TERMINAL, "default"), "", "", "undo")
             undo_number = await self._changes.undo(int(last), source)
             return f"Undone. To redo, run `hookline memory undo {undo_number}`."
-        other = next((one for one in self._sources() if one.name == name), None)
+        other = next((source for source in self._sources() if source.name == name), None)
         if other is None:
             raise InvalidOperation(f"no enabled plugin {name} has a log")
         return await other.undo(int(last))

@@ -145,7 +145,7 @@ class Memory(Plugin[MemoryConfig]):
         if not entries:
             return ()
         chat, shown = Chat.of(ctx.session), set(entries)
-        found = [one.origins for one in await self.facts.of_chat(chat) if one.content in shown]
+        found = [fact.origins for fact in await self.facts.of_chat(chat) if fact.content in shown]
         for file in self.note_paths.readable(chat):
             notes = await self.facts.note_origins(file.name)
             found += [notes.get(note_key(entry), ()) for entry in shown]

@@ -39,9 +39,9 @@ class FactRecall:
         """Return the facts that match a message and are not yet in the model's context."""
         found = await self._find(ctx, message)
         relevant = [
-            one
-            for one in found
-            if one.score >= self._config.recall_threshold or one.trusted_similarity >= 1
+            ranked
+            for ranked in found
+            if ranked.score >= self._config.recall_threshold or ranked.trusted_similarity >= 1
         ]
         if not relevant:
             return None

@@ -179,6 +179,6 @@ def _language() -> _Language:
 
 
 def _by_length(lists: Mapping[str, str]) -> Affixes:
-    found = {fold(one) for text in lists.values() for one in text.split()}
+    found = {fold(word) for text in lists.values() for word in text.split()}
     longest = max(map(len, found))
     return tuple(tuple(sorted(a for a in found if len(a) == size)) for size in range(longest + 1))

@@ -309,4 +309,6 @@ def _runs_now(reviewer: Reviewer, agreed: Collection[str]) -> bool:
 def _is_from_outside(message: Message) -> bool:
     """True if a part of the message came from outside."""
     blocks = [getattr(block, "origins", ()) for block in message.blocks]
-    return any(one.kind == "outside" for origins in (message.carried, *blocks) for one in origins)
+    return any(
+        origin.kind == "outside" for origins in (message.carried, *blocks) for origin in origins
+    )

@@ -138,7 +138,7 @@ class ReviewRecords:
 
         def work(stored: Transaction) -> None:
             counts = _read_counts(stored.fetch("counts", session_id=session.id))
-            names = [one.name for one in counts.fresh(reviewers)]
+            names = [reviewer.name for reviewer in counts.fresh(reviewers)]
             if not names:
                 return
             trace = counts.trace

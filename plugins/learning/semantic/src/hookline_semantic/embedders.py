@@ -202,7 +202,7 @@ class FolderEmbedder(_LocalEmbedder):
                 f"plugins.semantic.local is {folder}, which has no model2vec model (config.json "
                 f"and model.safetensors); use a folder with one, or {' or '.join(PACKAGED)}"
             )
-        stamp = sorted((one.name, one.stat().st_size) for one in folder.glob("*.safetensors"))
+        stamp = sorted((file.name, file.stat().st_size) for file in folder.glob("*.safetensors"))
         mark = hashlib.sha256(repr(stamp).encode()).hexdigest()[:8]
         super().__init__(f"local|{folder.name}|{mark}")
         self._folder = folder
@@ -223,7 +223,7 @@ def _parse_vectors(address: str, texts: Sequence[str], answer: Any) -> Vectors:
     import numpy as np
 
     try:
-        rows = sorted(answer.data, key=lambda one: one.index)
+        rows = sorted(answer.data, key=lambda row: row.index)
         vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
     except (TypeError, ValueError, AttributeError):
         raise EmbeddingFailed(f"{address} did not answer with vectors of one length") from None

@@ -132,7 +132,7 @@ class VectorIndexer:
         entries = [(digest(text), "", text) for text in cohort()]
         if missing := await self._store.missing(COHORT, entries):
             # All at once, so that they have one model and one length.
-            vectors = await self._vectors([one.text for one in missing])
+            vectors = await self._vectors([message.text for message in missing])
             await self._store.put(zip(missing, vectors, strict=True))
 
     async def _embed_corpus(self, corpus: SearchableCorpus, done: IndexingResult) -> None:

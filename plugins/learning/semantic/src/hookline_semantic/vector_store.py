@@ -97,7 +97,7 @@ class VectorStore:
 
         blobs = await self._blobs(COHORT, 0)
         found = [unpack(blob) for _, _, _, blob in blobs]
-        if found and len({len(one) for one in found}) == 1:
+        if found and len({len(vector) for vector in found}) == 1:
             self._cohort = unit_rows(found)
 
     async def _read(self, corpus: str, cached: _CachedMatrix | None, last: int) -> _CachedMatrix:
@@ -124,7 +124,7 @@ class VectorStore:
 
     def begin(self, corpus: str) -> None:
         """Call before reading a corpus's entries: entries erased afterwards are not stored."""
-        self._erased = {one for one in self._erased if one[0] != corpus}
+        self._erased = {key for key in self._erased if key[0] != corpus}
 
     async def missing(
         self, corpus: str, entries: Iterable[tuple[str, str, str]]

@@ -127,7 +127,7 @@ def read_folder(folder: Path) -> SourceFiles:
 
 def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
+        for entry in sorted(entries, key=lambda item: item.name):
             if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
                 continue
             if entry.is_dir(follow_symlinks=False):

@@ -103,7 +103,7 @@ def validate_folder(
     folder = folder.parent if folder.name.lower() == "skill.md" and folder.is_file() else folder
     verdict = validate(folder)
     changed = lockfile.describe_changes(folder.parent, folder.name) if folder.is_dir() else []
-    warnings = [*verdict.warnings, *(f"since it was installed, {one}" for one in changed)]
+    warnings = [*verdict.warnings, *(f"since it was installed, {change}" for change in changed)]
     if json:
         found = {"ok": verdict.ok, "errors": list(verdict.errors), "warnings": warnings}
         _print(jsonlib.dumps(found, ensure_ascii=False))
@@ -196,7 +196,7 @@ async def _or_fail(work: Any) -> Any:
 def _line(row: dict[str, Any]) -> str:
     marks = [row["origin"], f"used {row['uses']}×"]
     marks += [f"last {_time(row['last_used'])}"] if row["last_used"] else []
-    marks += [one for one in ("pinned", "archived") if row[one]]
+    marks += [name for name in ("pinned", "archived") if row[name]]
     marks += [f"since it was installed, {change}" for change in row["changes"]]
     marks += row["problems"]
     return f"{row['name']} ({'; '.join(marks)}): {row['description']}"

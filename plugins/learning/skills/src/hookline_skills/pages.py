@@ -160,9 +160,10 @@ class SkillPages:
         folder = skill.folder if skill is not None else self._parts.root / name
         verdict = await asyncio.to_thread(validate, folder)
         findings: list[Part] = [Text(error, "bad") for error in verdict.errors]
-        findings += [Text(one, "warning") for one in (*verdict.warnings, *found["problems"])]
+        findings += [Text(text, "warning") for text in (*verdict.warnings, *found["problems"])]
         findings += [
-            Text(f"Changed since it was installed: {one}.", "warning") for one in found["changes"]
+            Text(f"Changed since it was installed: {change}.", "warning")
+            for change in found["changes"]
         ]
         return findings or [Text("Valid according to agentskills.io.", "good")]
 

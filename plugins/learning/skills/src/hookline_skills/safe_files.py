@@ -119,7 +119,7 @@ def list_files(root: Path, limit: int) -> Iterator[tuple[str, os.stat_result]]:
     def walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
         nonlocal remaining
         with suppress(OSError), os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda one: one.name):
+            for entry in sorted(entries, key=lambda item: item.name):
                 if remaining <= 0 or entry.name.startswith(".") or not entry.name.isprintable():
                     continue
                 if entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:

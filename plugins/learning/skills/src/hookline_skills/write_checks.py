@@ -57,12 +57,12 @@ def check_name(library: SkillLibrary, name: str) -> None:
     if reason:
         raise ToolError(reason)
     known = library.skills()
-    taken = [one for one in (*known, *library.left_out()) if _same(one, name)]
+    taken = [other for other in (*known, *library.left_out()) if _same(other, name)]
     if taken:
         raise ToolError(
             f"the skill {taken[0]} already exists; read it with skill_view and use action=patch"
         )
-    lookalikes = [one for one in known if names.skeleton(one) == names.skeleton(name)]
+    lookalikes = [other for other in known if names.skeleton(other) == names.skeleton(name)]
     if lookalikes:
         raise ToolError(f"{name!r} looks like the skill {lookalikes[0]!r}; patch that one")
 

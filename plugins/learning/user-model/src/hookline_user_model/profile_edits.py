@@ -37,7 +37,7 @@ class ProfileEdits:
                     f"pinned lines may have {self._max_pinned_chars:,} characters in total; unpin "
                     f"one, or use fewer words"
                 )
-            rest = [one for one in lines(present.text) if one not in present.profile.pinned]
+            rest = [line for line in lines(present.text) if line not in present.profile.pinned]
             return join_lines([*pinned, *rest])
 
         await self._profiles.change(chat, source, make)
@@ -49,7 +49,9 @@ class ProfileEdits:
         removed: list[str] = []
 
         def make(present: StoredProfile, _versions: Sequence[ProfileVersion]) -> str:
-            found = [one for one in present.profile.pinned if folded and folded in one.casefold()]
+            found = [
+                line for line in present.profile.pinned if folded and folded in line.casefold()
+            ]
             if len(found) != 1:
                 raise InvalidChange(
                     f"{len(found)} pinned lines contain that text; give the text of exactly one"
@@ -75,7 +77,9 @@ class ProfileEdits:
         """Restore a version."""
 
         def make(_present: StoredProfile, versions: Sequence[ProfileVersion]) -> str:
-            found = next((one for one in versions if one.version == version), None)
+            found = next(
+                (candidate for candidate in versions if candidate.version == version), None
+            )
             if found is None:
                 raise InvalidChange(f"no version {version}; /user history lists them")
             return found.text

@@ -61,7 +61,7 @@ class ClusterMember:
 
     def is_network(self, channel: str) -> bool:
         """Whether people other than the operator write on this channel."""
-        return any(one.network for one in self.host.channels() if one.name == channel)
+        return any(other.network for other in self.host.channels() if other.name == channel)
 
     def is_remote(self, channel: str) -> bool:
         """Whether another process sends the replies of this channel."""
@@ -72,9 +72,9 @@ class ClusterMember:
 
         It does if the channel can show progress and its plugin does not relay events by itself.
         """
-        found = (one for one in self.host.channels() if one.name == channel)
+        found = (other for other in self.host.channels() if other.name == channel)
         return self.is_remote(channel) and any(
-            features(one) & PROGRESS_FEATURES and not one.relays for one in found
+            features(other) & PROGRESS_FEATURES and not other.relays for other in found
         )
 
     async def join(self, kind: str, turns: int) -> None:

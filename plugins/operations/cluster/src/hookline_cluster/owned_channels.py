@@ -44,8 +44,8 @@ class OwnedChannels:
 
     def _listener(self, channel: str) -> str:
         """The name of the listener that a channel shares with others; empty if it has its own."""
-        found = (one for one in self._host.channels() if one.name == channel)
-        return next((one.listener for one in found), "")
+        found = (other for other in self._host.channels() if other.name == channel)
+        return next((other.listener for other in found), "")
 
     async def _own(self, key: str) -> None:
         while True:

@@ -41,7 +41,7 @@ class Commands(Plugin):
 
     async def _complete_help(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         prefix = typed.lstrip("/").casefold()
-        names = [(one.name[1:], one.help) for one in self._conversations.commands()]
+        names = [(command.name[1:], command.help) for command in self._conversations.commands()]
         return sorted((name, text) for name, text in names if name.startswith(prefix))
 
     @command("/help", audience="everyone", immediate=True, category="Help", complete=_complete_help)
@@ -66,7 +66,7 @@ class Commands(Plugin):
 
     def _names(self) -> set[str]:
         commands = self._conversations.commands()
-        return {name.casefold() for one in commands for name in (one.name, *one.aliases)}
+        return {name.casefold() for known in commands for name in (known.name, *known.aliases)}
 
     @command("/new", audience="session", aliases=("/reset",), category="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:

@@ -50,7 +50,7 @@ def short_help(commands: Sequence[Command], channel: str) -> str:
     width = max(map(len, categories))
     rows = []
     for category in sorted(categories, key=_sort_key):
-        names = [one.name for one in categories[category]] + [EXIT_COMMAND] * (
+        names = [command.name for command in categories[category]] + [EXIT_COMMAND] * (
             category == CATEGORIES[0]
         )
         rows += textwrap.wrap(
@@ -78,7 +78,8 @@ def full_help(commands: Sequence[Command], channel: str) -> str:
     parts = []
     for category in sorted(categories, key=_sort_key):
         rows = [
-            _row(one, width if channel in MONOSPACE_CHANNELS else 0) for one in categories[category]
+            _row(command, width if channel in MONOSPACE_CHANNELS else 0)
+            for command in categories[category]
         ]
         parts.append("\n".join([category, *rows]))
     return "\n\n".join([*parts, "/help NAME explains one command."])

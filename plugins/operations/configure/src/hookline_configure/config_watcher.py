@@ -108,7 +108,7 @@ class ConfigWatcher:
                 written = before.written.get(key), now.written.get(key)
                 if _differ(before.values[key], value, *written):
                     yield key
-        sections = [one.written.get("plugins") or {} for one in (before, now)]
+        sections = [config.written.get("plugins") or {} for config in (before, now)]
         for name, value in now.plugins.items():
             written = sections[0].get(name), sections[1].get(name)
             if value and _differ(before.plugins.get(name, False), value, *written):

@@ -17,7 +17,7 @@ def missing_dependencies(core: Configuration, name: str) -> list[str]:
     """
     plugins = core.effective()["plugins"]
     on = {kind_of(one) for one, settings in plugins.items() if _is_on(settings)}
-    return [one for one in _required(name) if one != kind_of(name) and one not in on]
+    return [plugin for plugin in _required(name) if plugin != kind_of(name) and plugin not in on]
 
 
 def dependents(core: Configuration, name: str) -> list[str]:
@@ -27,9 +27,9 @@ def dependents(core: Configuration, name: str) -> list[str]:
     """
     plugins = core.effective()["plugins"]
     on = [plugin for plugin in plugins if _is_on(plugins[plugin])]
-    if any(kind_of(one) == kind_of(name) for one in on if one != name):
+    if any(kind_of(plugin) == kind_of(name) for plugin in on if plugin != name):
         return []  # another plugin of the kind stays on
-    return sorted(one for one in on if kind_of(name) in _required(one))
+    return sorted(plugin for plugin in on if kind_of(name) in _required(plugin))
 
 
 def dependents_warning(core: Configuration, name: str) -> str:

@@ -68,13 +68,13 @@ class InstallTargets:
 def _uv_tool(receipt: dict[str, Any], targets: InstallTargets) -> list[str]:
     """The command for uv tool, which recreates the environment: it repeats what is installed."""
     tool = receipt.get("tool", {})
-    installed = [one for one in tool.get("requirements", []) if isinstance(one, dict)]
-    main = [_requirement(one) for one in installed if one.get("name") == CORE] or [CORE]
-    others = [part for one in installed if one.get("name") != CORE for part in _with(one)]
+    installed = [row for row in tool.get("requirements", []) if isinstance(row, dict)]
+    main = [_requirement(row) for row in installed if row.get("name") == CORE] or [CORE]
+    others = [part for row in installed if row.get("name") != CORE for part in _with(row)]
     settings = tool.get("options", {})
     options = [part for name, value in settings.items() for part in _option(name, value)]
     first = (
-        ["-e"] if any(one.get("editable") for one in installed if one.get("name") == CORE) else []
+        ["-e"] if any(row.get("editable") for row in installed if row.get("name") == CORE) else []
     )
     added = targets.options("--with", "--with-editable")
     return [_uv(), "tool", "install", *options, *first, *main, *others, *added]
@@ -103,8 +103,11 @@ def _option(name: str, value: Any) -> list[str]:
     if name == "index":
         return [
             part
-            for one in value
-            for part in ("--default-index" if one.get("default") else "--index", str(one["url"]))
+            for index in value
+            for part in (
+                "--default-index" if index.get("default") else "--index",
+                str(index["url"]),
+            )
         ]
     return ["--no-index"] if name == "no-index" and value else []
 

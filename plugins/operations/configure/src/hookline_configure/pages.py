@@ -192,7 +192,10 @@ class PluginPages:
             return [Text(str(error), "bad")]
         if not found:
             return [Text("This plugin has no settings.")]
-        fields = [one.field(given.get(one.name), errors.get(one.name, "")) for one in found]
+        fields = [
+            setting.field(given.get(setting.name), errors.get(setting.name, ""))
+            for setting in found
+        ]
         path = build_path("plugins", name, "settings")
         return [Form(path, fields, "Review changes", "Settings")]
 
@@ -202,7 +205,7 @@ class PluginPages:
         hooks = [Row([Code(hook), HOOKS[hook].kind]) for hook in row["hooks"] if hook in HOOKS]
         found = core.plugin_details(name)
         tools = [Row([tool, -(-len(schema) // 4)]) for tool, schema in found.get("tools", ())]
-        commands = [Row([Code(one)]) for one in found.get("commands", ())]
+        commands = [Row([Code(command)]) for command in found.get("commands", ())]
         failed = [
             Row([Timestamp(at), one.hook, Code(one.reason)])
             for one, at in sorted(core.failures().items(), key=lambda item: -item[1])
@@ -236,7 +239,7 @@ class PluginPages:
         if not errors and changes:
             errors = self._catalog.setting_problems(name, after)
         if errors:
-            known = {one.name for one in found}
+            known = {setting.name for setting in found}
             other = " ".join(message for key, message in errors.items() if key not in known)
             named = {key: message for key, message in errors.items() if key in known}
             return await self._show(name, form, named | ({"": other} if other else {}))

@@ -82,7 +82,9 @@ class PluginCatalog:
             model.model_validate(written)
         except ValidationError as error:
             return [
-                ".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "missing"
+                ".".join(map(str, fault["loc"]))
+                for fault in error.errors()
+                if fault["type"] == "missing"
             ]
         return []
 

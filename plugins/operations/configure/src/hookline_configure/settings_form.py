@@ -155,13 +155,13 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
 
 def _is_secret(name: str, field: Mapping[str, Any]) -> bool:
     inner = [field, *field.get("anyOf", ())]
-    marked = any(one.get("writeOnly") or one.get("format") == "password" for one in inner)
+    marked = any(option.get("writeOnly") or option.get("format") == "password" for option in inner)
     return marked or is_secret_name(name)
 
 
 def _shape(field: Mapping[str, Any], defs: Mapping[str, Any]) -> tuple[Kind, tuple[str, ...], bool]:
     """The kind of input for a field of a schema, its choices, and whether it may be null."""
-    options = [_resolved(one, defs) for one in field.get("anyOf", (field,))]
+    options = [_resolved(option, defs) for option in field.get("anyOf", (field,))]
     null = any(option.get("type") == "null" for option in options)
     options = [option for option in options if option.get("type") != "null"]
     if len(options) != 1:

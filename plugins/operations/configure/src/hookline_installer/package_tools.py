@@ -134,7 +134,7 @@ def _no_tool(environment: Environment) -> str:
 
 def _spec_arguments(specs: Sequence[InstallSpec]) -> list[str]:
     """The arguments for the specs: editable ones as options, the others after ``--``."""
-    all_specs = list(dict.fromkeys(one for spec in specs for one in (*spec.also, spec)))
+    all_specs = list(dict.fromkeys(package for spec in specs for package in (*spec.also, spec)))
     options = [word for spec in all_specs if spec.editable for word in spec.arguments]
     return [*options, "--", *(spec.text for spec in all_specs if not spec.editable)]
 

@@ -31,7 +31,7 @@ def hook_uses(stage: Stage, record: RunRecord) -> list[HookUse]:
         if row.get("name") in counts
         for plugin in row.get("impls", [])
     ]
-    return sorted(found, key=lambda one: one.plugin)
+    return sorted(found, key=lambda use: use.plugin)
 
 
 def _counts(record: RunRecord) -> dict[str, str]:

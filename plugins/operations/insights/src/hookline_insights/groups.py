@@ -90,7 +90,8 @@ async def groups(
                 group.calls += 1
                 group.failed += not ok
     return sorted(
-        found.values(), key=lambda one: (-(one.money or 0.0), -one.input - one.output, one.name)
+        found.values(),
+        key=lambda group: (-(group.money or 0.0), -group.input - group.output, group.name),
     )
 
 

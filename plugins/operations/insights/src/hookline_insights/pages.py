@@ -123,7 +123,7 @@ class InsightsPage:
         names = [_short(day) for day in labels]
         charts: list[Part] = [Chart("Tokens by day", names, series, "stacked", "tokens")]
         if any(spent):
-            rounded = {"cost": [round(one, 4) for one in spent]}
+            rounded = {"cost": [round(amount, 4) for amount in spent]}
             charts.append(Chart("Cost by day", names, rounded, "bar", "US dollars"))
         return charts
 

@@ -138,7 +138,9 @@ class _PriceListReader:
             if not _MODEL.fullmatch(model):
                 self._add_problem(node, f"{model}: is not written as provider/model")
             models[model] = self._price(node, model, day)
-        names = frozenset(str(one.value) for one in free.value) if free is not None else frozenset()
+        names = (
+            frozenset(str(node.value) for node in free.value) if free is not None else frozenset()
+        )
         return PriceList(day, models, names)
 
     def _price(self, node: Node, model: str, day: str) -> ModelPrice:

@@ -66,7 +66,9 @@ class ModelPrices(Prices):
     def is_free(self, model: str) -> bool:
         """See :class:`Prices`."""
         provider = model.partition("/")[0]
-        return model not in self._own and any(provider in one.free for one in self._lists())
+        return model not in self._own and any(
+            provider in price_list.free for price_list in self._lists()
+        )
 
     def as_of(self, *models: str) -> str:
         """See :class:`Prices`. Without models, the day of the list."""
@@ -85,7 +87,9 @@ class ModelPrices(Prices):
         company's gateway) has the price of the model of this name elsewhere.
         """
         lists = self._lists()
-        if [id(one) for one in lists] != [id(one) for one in self._found[0]]:
+        if [id(price_list) for price_list in lists] != [
+            id(price_list) for price_list in self._found[0]
+        ]:
             self._found = (lists, {})
         found = self._found[1]
         if model not in found:
@@ -95,12 +99,15 @@ class ModelPrices(Prices):
     def _look_up(self, model: str, lists: list[PriceList]) -> ModelPrice | None:
         provider, _, name = model.partition("/")
         plain = _SNAPSHOT.sub("", model)
-        known: list[Mapping[str, ModelPrice]] = [self._own, *(one.models for one in lists)]
+        known: list[Mapping[str, ModelPrice]] = [
+            self._own,
+            *(price_list.models for price_list in lists),
+        ]
         names = [model, plain, name, _SNAPSHOT.sub("", name)]
         for models, key in ((models, key) for models in known for key in names):
             if key in models:
                 return models[key]
-        if any(provider == one.partition("/")[0] for models in known for one in models):
+        if any(provider == listed.partition("/")[0] for models in known for listed in models):
             return None
         return next(_elsewhere(name, lists), None)
 
@@ -111,8 +118,8 @@ class ModelPrices(Prices):
     def all(self) -> dict[str, ModelPrice]:
         """Return every price of the settings and the lists by model."""
         found: dict[str, ModelPrice] = {}
-        for one in reversed(self._lists()):
-            found |= one.models
+        for price_list in reversed(self._lists()):
+            found |= price_list.models
         return {**found, **self._own}
 
     def _lists(self) -> list[PriceList]:
@@ -141,8 +148,8 @@ def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[ModelPrice]:
     names = {name.rpartition("/")[2], _SNAPSHOT.sub("", name.rpartition("/")[2])}
     found = {
         price.rates: price
-        for one in reversed(lists)
-        for model, price in one.models.items()
+        for price_list in reversed(lists)
+        for model, price in price_list.models.items()
         if model.rpartition("/")[2] in names
     }
     if len(found) == 1:

@@ -112,7 +112,7 @@ def _models(rows: Sequence[Row], prices: Prices) -> list[dict[str, Any]]:
             known[name] = None if value is None or known[name] is None else known[name] + value
     for model, one in found.items():
         one["free"] = prices.is_free(model)
-    return sorted(found.values(), key=lambda one: (-one["input"] - one["output"], one["model"]))
+    return sorted(found.values(), key=lambda row: (-row["input"] - row["output"], row["model"]))
 
 
 def _priced(row: Row, prices: Prices) -> dict[str, Any]:

@@ -130,7 +130,10 @@ def _print_plugin(found: Mapping[str, Any]) -> None:
             listed = ", ".join(map(str, value)) or "none" if isinstance(value, list) else value
             print_text(f"{key}: {'' if listed is None else listed}".rstrip())
     print_text(f"storage: {_storage_text(found['storage'])}")
-    errors = [[local_time(one["at"]), one["hook"], one["reason"]] for one in found["errors"]]
+    errors = [
+        [local_time(failure["at"]), failure["hook"], failure["reason"]]
+        for failure in found["errors"]
+    ]
     print_text(
         "errors: none" if not errors else f"errors:\n{table(['at', 'hook', 'reason'], errors)}"
     )

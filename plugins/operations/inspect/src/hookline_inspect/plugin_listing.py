@@ -35,7 +35,7 @@ def installed_plugins() -> list[dict[str, Any]]:
     reason = "Hookline does not start, so no plugin is on"
     return [
         _package(point.name, point.dist) | _off() | {"reason": reason, "errors": []}
-        for point in sorted(entry_points(group="hookline.plugins"), key=lambda one: one.name)
+        for point in sorted(entry_points(group="hookline.plugins"), key=lambda item: item.name)
     ]
 
 

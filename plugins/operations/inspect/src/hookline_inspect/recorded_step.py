@@ -148,13 +148,13 @@ def _around(step: Step, inner: Step | None) -> dict[str, Any] | None:
         found.append(describe_change(step.event, inner.event))
     if type(inner.result) is type(step.result):
         found.append(describe_change(inner.result, step.result))
-    kept = [one for one in found if one is not None]
+    kept = [change for change in found if change is not None]
     if not kept:
         return None
     return {
-        "fields": [name for one in kept for name in one["fields"]],
-        "removed": sum(one["removed"] for one in kept),
-        "added": sum(one["added"] for one in kept),
+        "fields": [name for change in kept for name in change["fields"]],
+        "removed": sum(change["removed"] for change in kept),
+        "added": sum(change["added"] for change in kept),
     }
 
 

@@ -58,9 +58,9 @@ def _nested(steps: Sequence[RecordedStep]) -> list[_Node]:
     """The outermost steps, with the steps inside them."""
     top: list[_Node] = []
     running: list[_Node] = []
-    for seen in sorted(steps, key=lambda one: (one.started, -one.ended)):
+    for seen in sorted(steps, key=lambda step: (step.started, -step.ended)):
         node = _Node(seen)
-        running = [one for one in running if one.seen.ended >= seen.started]
+        running = [node for node in running if node.seen.ended >= seen.started]
         around = _around(seen, running)
         (top if around is None else around.inside).append(node)
         running.append(node)
@@ -73,13 +73,13 @@ def _around(seen: RecordedStep, running: Sequence[_Node]) -> _Node | None:
     Calls that run in parallel overlap in time. Therefore a step of the same task comes first, and a
     step that could belong to several calls belongs to none.
     """
-    enclosing = [one for one in reversed(running) if one.seen.ended >= seen.ended]
-    for one in enclosing:
-        if one.seen.task == seen.task:
-            return one
+    enclosing = [node for node in reversed(running) if node.seen.ended >= seen.ended]
+    for node in enclosing:
+        if node.seen.task == seen.task:
+            return node
     if seen.call is not None:
-        enclosing = [one for one in enclosing if one.seen.call in (None, seen.call)]
-    calls = {one.seen.call for one in enclosing}
+        enclosing = [node for node in enclosing if node.seen.call in (None, seen.call)]
+    calls = {node.seen.call for node in enclosing}
     return enclosing[0] if enclosing and len(calls) == 1 else None
 
 
@@ -106,13 +106,13 @@ def _call_tree(nodes: Sequence[_Node]) -> Tree:
     return {
         "type": "tool_call",
         "name": seen[0].tool,
-        "plugin": next((one.owner for one in seen if one.owner), "core"),
+        "plugin": next((step.owner for step in seen if step.owner), "core"),
         "ms": _ms(seen),
         "changed": None,
         "verdict": strictest,
         "reason": reason,
         "children": _by_call(nodes, seen[0].call),
-        "at": min(one.started for one in seen),
+        "at": min(step.started for step in seen),
         **_from(seen),
     }
 

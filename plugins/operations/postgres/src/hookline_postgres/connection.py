@@ -187,8 +187,8 @@ class PgConnection:
 
         Raises ``StoreError`` or a subclass, or ``TransactionConflict``.
         """
-        pending, self._pending = [one.replace("%", "%%") for one in self._pending], []
-        whole = ";\n".join(one for one in (*pending, sql) if one)
+        pending, self._pending = [statement.replace("%", "%%") for statement in self._pending], []
+        whole = ";\n".join(statement for statement in (*pending, sql) if statement)
         try:
             with self.raw.cursor() as cursor:
                 cursor.execute(whole, _sanitize_params(params))

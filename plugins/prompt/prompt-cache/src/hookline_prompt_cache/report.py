@@ -42,7 +42,7 @@ class TurnCost:
             f"{usage.cache_write} written, {usage.fresh} fresh, {usage.output} of output; cost "
             f"{format_money(money)}, saved {format_money(saved)}"
         )
-        return "; ".join([text, *(f"prefix broken: {_location(one)}" for one in self.breaks)])
+        return "; ".join([text, *(f"prefix broken: {_location(broken)}" for broken in self.breaks)])
 
 
 def _sum(amounts: Iterable[float | None]) -> float | None:

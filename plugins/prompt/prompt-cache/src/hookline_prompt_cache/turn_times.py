@@ -96,7 +96,7 @@ class ChatTimes:
             found = await self._host.sessions(**chat, limit=2)
         except HooklineError:
             return None
-        earlier = [one for one in found if one.id != session.id]
+        earlier = [other for other in found if other.id != session.id]
         return await self._turns.read(earlier[0].id) if earlier else None
 
 
@@ -123,7 +123,7 @@ class TurnTable:
         except HooklineError:
             return TurnTimes()
         turns = [(row["turn_id"], row["started"], row["ended"]) for row in reversed(rows)]
-        reported = {one["plugin"] for row in broken for one in json.loads(row["broken"])}
+        reported = {entry["plugin"] for row in broken for entry in json.loads(row["broken"])}
         return TurnTimes(turns, reported)
 
     async def flush(self) -> None:
@@ -147,7 +147,9 @@ class TurnTable:
             "cache_write": usage.cache_write,
             "fresh": usage.fresh,
             "input_cost": usage.input_cost,
-            "broken": json.dumps([asdict(one) for one in cost.breaks]) if cost.breaks else "[]",
+            "broken": json.dumps([asdict(broken) for broken in cost.breaks])
+            if cost.breaks
+            else "[]",
         }
         self._later.add(lambda db: db.execute("end_turn", **row))
         if now - self._deleted_at > DELETE_INTERVAL:

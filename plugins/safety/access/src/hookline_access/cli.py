@@ -52,7 +52,7 @@ async def list_people(plugin: AccessControl, json: Json = False) -> None:
 async def _rows(plugin: AccessControl) -> Sequence[dict[str, Any]]:
     """People and requests: ``person role by since code``; times are Unix seconds."""
     by_role = zip((Role.ADMIN, Role.MEMBER, Role.AUDITOR), plugin.config.named, strict=True)
-    config = [(role, one) for role, named in by_role for one in named]
+    config = [(role, person) for role, named in by_role for person in named]
     rows = [_row(person, role, "config.yaml", None) for role, person in config]
     for one in await plugin.host.storage.fetch("people"):
         person = str(Person(one["channel"], one["user_id"]))

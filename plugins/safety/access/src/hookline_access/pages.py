@@ -148,7 +148,8 @@ class PeoplePages:
             role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
             parts.append(Form("/people/invite", [name, role], "Create link", "Invite a person"))
         log = [
-            Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in await self._log(10)
+            Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
+            for entry in await self._log(10)
         ]
         columns, more = ["When", "Person", "What"], Link("Show all", "/people/log")
         nothing = "No activity yet."
@@ -160,30 +161,30 @@ class PeoplePages:
         """Everyone with a role: ``person role by since``; those in config.yaml first."""
         by_role = zip((Role.ADMIN, Role.MEMBER, Role.AUDITOR), self._config.named, strict=True)
         rows = [
-            {"person": one, "role": str(role), "by": "config.yaml", "since": None}
+            {"person": name, "role": str(role), "by": "config.yaml", "since": None}
             for role, named in by_role
-            for one in named
+            for name in named
         ]
-        for one in await self._host.storage.fetch("people"):
-            person = str(Person(one["channel"], one["user_id"]))
-            row = {"person": person, "role": one["role"], "by": one["by_whom"]}
-            rows.append({**row, "since": one["since"]})
+        for stored in await self._host.storage.fetch("people"):
+            person = str(Person(stored["channel"], stored["user_id"]))
+            row = {"person": person, "role": stored["role"], "by": stored["by_whom"]}
+            rows.append({**row, "since": stored["since"]})
         return rows
 
     async def _devices(self, server: WebServer, who: Identity) -> Table:
-        devices = sorted(await server.devices(), key=lambda one: -one.seen)
+        devices = sorted(await server.devices(), key=lambda device: -device.seen)
         rows = []
-        for one in devices[:PAGE_SIZE]:
-            mine = " (this one)" if one.id == who.device else ""
-            sure = f"Sign {one.person} out of this browser?"
-            action = Action("Sign out", "/people/log-out", {"device": one.id}, sure, "danger")
-            agent = f"{browser_name(one.agent)}{mine}"
+        for device in devices[:PAGE_SIZE]:
+            mine = " (this device)" if device.id == who.device else ""
+            sure = f"Sign {device.person} out of this browser?"
+            action = Action("Sign out", "/people/log-out", {"device": device.id}, sure, "danger")
+            agent = f"{browser_name(device.agent)}{mine}"
             cells: list[Cell] = [
-                one.person,
-                one.role,
+                device.person,
+                device.role,
                 agent,
-                Timestamp(one.created),
-                Timestamp(one.seen),
+                Timestamp(device.created),
+                Timestamp(device.seen),
             ]
             rows.append(Row(cells, [action]))
         columns = ["Person", "Role", "Browser", "Signed in", "Last seen"]
@@ -207,7 +208,10 @@ class PeoplePages:
         rows = await self._log(MAX_LOG_ENTRIES)
         table = Table(
             ["When", "Person", "What"],
-            [Row([Timestamp(one["at"]), one["person"], one["what"]]) for one in paging.slice(rows)],
+            [
+                Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
+                for entry in paging.slice(rows)
+            ],
             empty="No activity yet.",
             more=paging.link(len(rows) - paging.offset),
         )
@@ -279,7 +283,7 @@ class PeoplePages:
         if server is None:
             raise Problem(404, "not_found", "Invitations need the plugin web-server.")
         try:
-            asked: WebRole = next((one for one in ROLES if one == role), "person")
+            asked: WebRole = next((known for known in ROLES if known == role), "person")
             link = await server.link(name, asked, who.person)
         except HooklineError as error:
             told = f"{error}."
@@ -317,16 +321,19 @@ def _change(one: WebChange) -> str:
 
 def _waiting(waiting: Sequence[PairingRequest]) -> Table:
     rows = []
-    for one in waiting[:PAGE_SIZE]:
-        name, code = on_one_line(str(one.person)), {"code": one.code}
+    for pending in waiting[:PAGE_SIZE]:
+        name, code = on_one_line(str(pending.person)), {"code": pending.code}
         sure = f"Make {name} an admin? Admins may do everything."
         actions = [
             Action("Approve", "/people/approve", code, style="primary"),
             Action("Approve as admin", "/people/approve", {**code, "role": "admin"}, sure),
-            Action("Block", "/people/block", {"person": str(one.person)}, style="danger"),
+            Action("Block", "/people/block", {"person": str(pending.person)}, style="danger"),
         ]
         rows.append(
-            Row([name, Code(one.code), Timestamp(one.opened), Timestamp(one.expires)], actions)
+            Row(
+                [name, Code(pending.code), Timestamp(pending.opened), Timestamp(pending.expires)],
+                actions,
+            )
         )
     empty = "No one is waiting. New people who message a channel appear here."
     more = Link(f"{len(waiting) - PAGE_SIZE:,} more", "/people") if waiting[PAGE_SIZE:] else None

@@ -171,11 +171,11 @@ class People:
     def admins_of(self, channel: str) -> Sequence[Person]:
         """The admins of a channel, as of the last read."""
         kind = channel_kind(channel)
-        others = [one.name for one in self._host.channels() if channel_kind(one.name) == kind]
+        others = [other.name for other in self._host.channels() if channel_kind(other.name) == kind]
         named = set[Person]()
         for entry in self._config.named[0]:
             # The longest matching name: `telegram:work:111` is not a user of `telegram`.
-            on = max([one for one in (kind, *others) if entry.startswith(f"{one}:")], default="")
+            on = max([name for name in (kind, *others) if entry.startswith(f"{name}:")], default="")
             if on in (channel, kind):
                 named.add(Person.on(channel, entry.removeprefix(f"{on}:")))
         known = {

@@ -136,7 +136,7 @@ class AdminQuestions:
 
         A pressed button becomes ``command`` followed by the choice.
         """
-        channel = next((one for one in self._host.channels() if one.name == chat[0]), None)
+        channel = next((known for known in self._host.channels() if known.name == chat[0]), None)
         if channel is None:
             return False
         session = Session("", *chat, None, self._host.now(), kind="none")
@@ -226,7 +226,7 @@ class AdminQuestions:
     async def _is_showing(self, chat: Chat) -> bool:
         kv, since = self._host.storage.kv, self._host.now() - SHOWING_TIMEOUT
         begun = [await kv.get(key) for key in await kv.keys(_showing_key(chat))]
-        return any(one and one["at"] > since for one in begun)
+        return any(sending and sending["at"] > since for sending in begun)
 
     async def _meant(self, code: str, typed: str) -> str | None:
         waiting = self.find(code)

@@ -145,8 +145,8 @@ class Rewinder:
             raise CheckpointError(
                 f"There is no checkpoint {prefix} in this chat. Run /rewind for a list."
             )
-        if len({one.commit for one in found}) > 1:
-            several = ", ".join(one.commit[: len(prefix) + 6] for one in found[:5])
+        if len({saved.commit for saved in found}) > 1:
+            several = ", ".join(saved.commit[: len(prefix) + 6] for saved in found[:5])
             raise CheckpointError(f"{prefix} matches several: {several}")
         return found[0]
 

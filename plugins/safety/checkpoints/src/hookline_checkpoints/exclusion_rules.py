@@ -136,4 +136,4 @@ async def ignored(git: Git, folder: Path, paths: Sequence[str]) -> set[str]:
     output = await git.run(
         *("check-ignore", "--no-index", "-z", "--stdin"), data=data, folder=folder, codes=(0, 1)
     )
-    return {os.fsdecode(one[2:]) for one in output.split(b"\0") if one}
+    return {os.fsdecode(path[2:]) for path in output.split(b"\0") if path}

@@ -59,7 +59,9 @@ def has_all_of(present: Present, place: Path, folder: Path) -> bool:
     if path in present.files:
         return True
     inside = path == "." or path in present.folders
-    return inside and not any(path == "." or one.startswith(path + "/") for one in present.skipped)
+    return inside and not any(
+        path == "." or skipped.startswith(path + "/") for skipped in present.skipped
+    )
 
 
 def key_of(*parts: str) -> str:

@@ -207,7 +207,7 @@ class SnapshotManager:
         low, high = 0, len(newest_first)
         while low < high:
             middle = (low + high + 1) // 2
-            used = await self.store.usage([one.commit for one in newest_first[:middle]])
+            used = await self.store.usage([saved.commit for saved in newest_first[:middle]])
             low, high = (
                 (middle, high) if used <= self._config.max_store_bytes else (low, middle - 1)
             )

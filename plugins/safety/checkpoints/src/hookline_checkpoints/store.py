@@ -145,7 +145,7 @@ class SnapshotStore:
     def presents(self) -> list[str]:
         """Return the keys of the folders with a last known state."""
         with suppress(OSError):
-            return [one.name for one in (self.directory / PRESENT).iterdir() if one.suffix == ""]
+            return [file.name for file in (self.directory / PRESENT).iterdir() if file.suffix == ""]
         return []
 
     # Reading
@@ -158,7 +158,7 @@ class SnapshotStore:
         form = "%(refname)%00%(objectname)%00%(tree)%00%(contents:subject)"
         output = await self.git.run("for-each-ref", f"--format={form}", under)
         found = [_saved(line) for line in output.decode("utf-8", "replace").splitlines()]
-        return sorted(filter(None, found), key=lambda one: stamp_of(one.ref), reverse=True)
+        return sorted(filter(None, found), key=lambda saved: stamp_of(saved.ref), reverse=True)
 
     async def root(self, commit: str) -> str:
         """Return the root tree of a commit. Raises ``GitFailed``."""

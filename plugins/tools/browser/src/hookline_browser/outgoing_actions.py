@@ -69,7 +69,9 @@ async def element_info(
     }
     field_list = found.get("fields")
     rows = (
-        [one for one in field_list if isinstance(one, dict)] if isinstance(field_list, list) else []
+        [item for item in field_list if isinstance(item, dict)]
+        if isinstance(field_list, list)
+        else []
     )
     return ElementInfo(**known, fields=tuple(_field(row, len(typed)) for row in rows[:MAX_FIELDS]))
 
@@ -104,8 +106,8 @@ async def describe_submission(tab: BrowserTab, ref: str | None) -> OutgoingActio
         sentence = f"Give what was typed to {visible(page.url)}, and submit nothing yet."
         return OutgoingAction(sentence, tuple(_typed_lines(tab, set())))
     _, handle, frame = await tab.element(ref)
-    inside = [one for one in tab.typed if _same_frame(one, ref)]
-    handles = [(await tab.element(one))[1] for one in inside]
+    inside = [typed_ref for typed_ref in tab.typed if _same_frame(typed_ref, ref)]
+    handles = [(await tab.element(typed_ref))[1] for typed_ref in inside]
     found = await element_info(tab, handle, handles)
     label = visible(tab.labels.get(ref, ref))
     if frame != page.main_frame:

@@ -119,7 +119,7 @@ class Browser(Plugin[BrowserConfig]):
         if action not in APPROVED_ACTIONS:
             return []
         tab = self._tab(ctx)
-        urls = dict.fromkeys([tab.url, *(one.url for one in tab.typed.values())]) if tab else {}
+        urls = dict.fromkeys([tab.url, *(typed.url for typed in tab.typed.values())]) if tab else {}
         sends = [Effect("send", url) for url in urls if url] or [Effect("send")]
         path = call.arguments.get("text") if action == "upload" else None
         return [*([Effect("read", str(path))] if path else []), *sends]

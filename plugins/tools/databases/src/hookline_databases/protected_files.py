@@ -17,11 +17,11 @@ def is_hookline_file(file: Path, home: Path, workspace: Path) -> bool:
     in: the workspace and ``chats/CHANNEL/ID/work``.
     """
     homes = {home.resolve(), Path("~/.hookline").expanduser().resolve()}
-    if any(_is_in_home(one, file, workspace.resolve()) for one in homes):
+    if any(_is_in_home(home, file, workspace.resolve()) for home in homes):
         return True
     if _is_home(file.parent):
         return True
-    return _has_other_names(file) and any(_is_hard_link_into(file, one) for one in homes)
+    return _has_other_names(file) and any(_is_hard_link_into(file, home) for home in homes)
 
 
 def _is_in_home(home: Path, file: Path, workspace: Path) -> bool:

@@ -232,7 +232,7 @@ def parse(engine: str, sql: str) -> list[Expr] | None:
         found = sqlglot.parse(sql, read=DIALECTS[engine])
     except (SqlglotError, RecursionError, ValueError, KeyError, AttributeError, TypeError):
         return None
-    return [one for one in found if one is not None]
+    return [token for token in found if token is not None]
 
 
 @dataclass(frozen=True, slots=True)

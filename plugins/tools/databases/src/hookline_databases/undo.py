@@ -67,7 +67,7 @@ def make_undo_record(
 ) -> UndoRecord:
     """Return the record that undoes a write."""
     bare = change.target.replace('"', "").replace("`", "").lower()
-    table = next((one for one in tables if one.name.lower() == bare), None)
+    table = next((known for known in tables if known.name.lower() == bare), None)
     key = tuple(name for name, _, notes in table.columns if "PK" in notes.split()) if table else ()
     why = ""
     if change.verb not in ("UPDATE", "DELETE"):

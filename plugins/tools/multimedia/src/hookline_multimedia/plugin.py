@@ -193,7 +193,9 @@ class Multimedia(Plugin[MultimediaConfig]):
     def _check(self) -> CheckResult:
         endpoints = [self._client.endpoint(name) for name in SERVICES]
         configured = [endpoint for endpoint in endpoints if endpoint is not None]
-        listed = ", ".join(f"{one.service}: {one.model} at {one.base_url}" for one in configured)
+        listed = ", ".join(
+            f"{service.service}: {service.model} at {service.base_url}" for service in configured
+        )
         if len(configured) == len(SERVICES):
             return CheckResult(True, listed)
         missing = ", ".join(name for name in SERVICES if self._client.endpoint(name) is None)

@@ -51,7 +51,9 @@ async def query_osv(
             for _ in range(max_pages):
                 body = {**query, "page_token": token} if token else dict(query)
                 page = _decode_page(await post(url, body, seconds), url)
-                advisories += [one for one in page.get("vulns") or () if isinstance(one, Mapping)]
+                advisories += [
+                    item for item in page.get("vulns") or () if isinstance(item, Mapping)
+                ]
                 token = str(page.get("next_page_token") or "")
                 if not token:
                     return OsvAnswer(advisories, whole=True)

@@ -33,7 +33,7 @@ class Finding:
     @property
     def malware(self) -> bool:
         """True if the package itself is the attack (ids ``MAL-…``)."""
-        return any(one.startswith("MAL-") for one in (self.id, *self.aliases))
+        return any(name.startswith("MAL-") for name in (self.id, *self.aliases))
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON, for programs."""
@@ -58,7 +58,9 @@ def findings_from(
         if _is_id(advisory.get("id")) and not advisory.get("withdrawn")
     ]
     found = [_finding(group, ecosystem, package) for group in _group_by_alias(valid)]
-    return sorted(found, key=lambda one: (not one.malware, *one.severity.order, one.id))
+    return sorted(
+        found, key=lambda finding: (not finding.malware, *finding.severity.order, finding.id)
+    )
 
 
 def _group_by_alias(advisories: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -76,17 +78,19 @@ def _group_by_alias(advisories: Sequence[Mapping[str, Any]]) -> Iterator[list[Ma
 
 
 def _finding(group: list[Mapping[str, Any]], ecosystem: Ecosystem, package: str) -> Finding:
-    group = sorted(group, key=lambda one: (_preference(one["id"]), one["id"]))
+    group = sorted(group, key=lambda advisory: (_preference(advisory["id"]), advisory["id"]))
     first = group[0]
-    names = dict.fromkeys(name for one in group for name in (one["id"], *_aliases(one)))
+    names = dict.fromkeys(
+        name for advisory in group for name in (advisory["id"], *_aliases(advisory))
+    )
     names.pop(first["id"])
-    events = [pair for one in group for pair in _events(one, ecosystem, package)]
+    events = [pair for advisory in group for pair in _events(advisory, ecosystem, package)]
     fixed = tuple(dict.fromkeys(version for kind, version in events if kind == "fixed"))
     last = tuple(dict.fromkeys(v for kind, v in events if kind == "last_affected"))
     return Finding(
         first["id"],
         tuple(sorted(names, key=lambda name: (not name.startswith("CVE-"), name))),
-        min((severity_of(one) for one in group), key=lambda one: one.order),
+        min((severity_of(advisory) for advisory in group), key=lambda severity: severity.order),
         next(filter(None, map(_summary, group)), ""),
         fixed,
         () if fixed else last,

@@ -56,7 +56,7 @@ class Osv(Plugin[OsvConfig]):
             seconds=self.config.timeout_seconds,
         )
         found = await asyncio.to_thread(findings_from, answer.advisories, osv_ecosystem, name)
-        shown = [await self._read(ctx, one) for one in found[: self.config.max_shown]]
+        shown = [await self._read(ctx, finding) for finding in found[: self.config.max_shown]]
         title = f"{osv_ecosystem.key} {name} {exact}".rstrip()
         text = _text(title, found, shown, exact)
         notes = () if answer.whole else ("OSV has more advisories than were fetched",)
@@ -89,7 +89,7 @@ def _text(title: str, found: list[Finding], shown: list[Finding], version: str) 
             f"{title}: nothing known in OSV. OSV does not say whether the package exists or is "
             "the intended one."
         )
-    malware = sum(one.malware for one in found)
+    malware = sum(finding.malware for finding in found)
     rest = len(found) - malware
     counts = [f"{rest} known vulnerabilities" if rest != 1 else "1 known vulnerability"]
     if malware:

@@ -70,7 +70,7 @@ async def review(
     else:
         found = await _or_fail(reviews.open_reviews(parts))
         if json:
-            _print(jsonlib.dumps([_row(one) for one in found], ensure_ascii=False))
+            _print(jsonlib.dumps([_row(skill) for skill in found], ensure_ascii=False))
             return
         for one in found:
             _show(one)

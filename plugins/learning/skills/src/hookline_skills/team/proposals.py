@@ -94,7 +94,7 @@ async def propose(
             )
             for v in older
         ]
-        signed = [signer.sign(one) for one in (entry, *replaced)]
+        signed = [signer.sign(unsigned) for unsigned in (entry, *replaced)]
         result = f"Proposed {name} version {number} to the team; another member reviews it."
         return signed, {number: files}, result
 

@@ -205,14 +205,14 @@ class CommandLineInput:
             inside = node.get("commands")
             if not name.startswith(current) or self._table.is_off(words):
                 continue
-            if inside and all(self._table.is_off(f"{words} {one}") for one in inside):
+            if inside and all(self._table.is_off(f"{words} {word}") for word in inside):
                 continue
             yield name, node["help"]
 
     def _complete_kind(self, kind: Any, current: str) -> tuple[str, list[tuple[str, str]]]:
         if kind in ("files", "folders"):
             return kind, []
-        return "words", [one for one in self._words_of(kind) if one[0].startswith(current)]
+        return "words", [row for row in self._words_of(kind) if row[0].startswith(current)]
 
     def _words_of(self, kind: Any) -> Iterable[tuple[str, str]]:
         data = self._table.data

@@ -148,13 +148,15 @@ def _command_node(command: Any, path: str) -> dict[str, Any]:
 def _kind(param: Any, path: str) -> Any:
     """What a parameter takes: the name of a list, words, files or folders; None for free text."""
     types = list(_types(param.type_descriptor.annotation))
-    choices = [str(word) for one in types if get_origin(one) is Literal for word in get_args(one)]
-    choices += [str(one.value) for kind in types if _is_a(kind, Enum) for one in kind]
+    choices = [
+        str(word) for kind in types if get_origin(kind) is Literal for word in get_args(kind)
+    ]
+    choices += [str(member.value) for kind in types if _is_a(kind, Enum) for member in kind]
     if choices:
         return choices
     if (path, param.name) in BY_COMMAND:
         return BY_COMMAND[path, param.name]
-    if any(_is_a(one, Path) for one in types):
+    if any(_is_a(kind, Path) for kind in types):
         takes_files = getattr(param.type_descriptor.parameter_info, "file_okay", True)
         return "files" if takes_files else "folders"
     if match := _WORDS.match(str(param.metavar or "")):
@@ -181,7 +183,7 @@ def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     while pending:
         prefix, node = pending.pop()
         for name, inner in node.get("properties", {}).items():
-            rows = [_resolved(one, schema) for one in (inner, *inner.get("anyOf", ()))]
+            rows = [_resolved(option, schema) for option in (inner, *inner.get("anyOf", ()))]
             key = f"{prefix}{name}"
             yield key, {"help": inner.get("description", ""), "kind": _choices(rows)}
             pending += [(f"{key}.", row) for row in rows if "properties" in row]
@@ -213,7 +215,9 @@ def _models(presets: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
     named = [values.get("model"), values.get("auxiliary_model"), *values.get("fallback_models", ())]
     found = {str(model): "in config.yaml" for model in named if model}
     for provider, preset in presets.items():
-        for model in dict.fromkeys([preset["model"], *(one["name"] for one in preset["models"])]):
+        for model in dict.fromkeys(
+            [preset["model"], *(listed["name"] for listed in preset["models"])]
+        ):
             found.setdefault(f"{provider}/{model}", "")
     return found
 

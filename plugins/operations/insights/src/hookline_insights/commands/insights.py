@@ -49,7 +49,7 @@ async def _show_groups(reporter: Reporter, by: str, days: int, *, json: bool) ->
     except InvalidGrouping as error:
         raise CommandError(f"--by: {error}") from None
     if json:
-        _print(jsonlib.dumps([one.as_dict() for one in found]))
+        _print(jsonlib.dumps([group.as_dict() for group in found]))
     else:
         _print(_wrap_lines(reporter.groups_text(by, days, found)))
 

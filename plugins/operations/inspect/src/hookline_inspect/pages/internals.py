@@ -180,9 +180,9 @@ class InternalPages:
             return View("Trace", [Text(f"No traces. To record them, {HOW_TO_TRACE}.")], "", crumbs)
         ids = await self._host.storage.fetch("turn_ids", id=session)
         numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
-        row = next((one for one in kept if one["turn_id"] == query.get("turn")), kept[-1])
+        row = next((turn for turn in kept if turn["turn_id"] == query.get("turn")), kept[-1])
         tree = json.loads(row["tree"])
-        choices = [_turn_link(session, one, row, numbers) for one in kept[-20:]]
+        choices = [_turn_link(session, turn, row, numbers) for turn in kept[-20:]]
         parts: list[Part] = [
             Stats(
                 [

@@ -188,7 +188,7 @@ class SessionPages:
         related = []
         if row["parent_id"]:
             found = await self._host.storage.fetch("page_session", id=row["parent_id"])
-            related += [("copied from", one) for one in found]
+            related += [("copied from", parent) for parent in found]
         children = await self._host.storage.fetch(
             "page_children", id=row["id"], limit=SESSIONS_PER_PAGE
         )

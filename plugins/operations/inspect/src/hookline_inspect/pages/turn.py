@@ -187,7 +187,7 @@ def _timeline(
             *(_model_step(row, turn["started"]) for row in calls),
             *(_tool_step(row, turn["started"]) for row in steps),
         ]
-        yield Timeline(sorted(moments, key=lambda one: one.start or 0.0), "Timeline")
+        yield Timeline(sorted(moments, key=lambda moment: moment.start or 0.0), "Timeline")
         return
     children = tree["children"]
     yield Timeline([timeline_step(child) for child in children if not _is_quiet(child)], "Timeline")

@@ -87,7 +87,7 @@ class DuckDb:
     ) -> ResultRows:
         with self._open_connection(limits, stop) as connection:
             found = duckdb.extract_statements(sql)
-            kinds = {one.type.name for one in found}
+            kinds = {statement.type.name for statement in found}
             pivots = "PIVOT" in sql.upper()
             if len(found) != 1 or not kinds <= READ_KINDS or ("MULTI" in kinds and not pivots):
                 raise Refused("DuckDB's own parser does not see a single statement that reads")

@@ -182,7 +182,7 @@ def check_login(connection: Connection) -> None:
 def _check_functions(connection: Connection, statement: ReadStatement) -> None:
     """Refuse functions that PostgreSQL calls volatile, except known harmless ones."""
     called = {name for function in statement.functions for name in _name_spellings(function)}
-    names = {name for one in statement.names for name in _name_spellings(one)} | called
+    names = {name for written in statement.names for name in _name_spellings(written)} | called
     harmless = rules_of("postgres").volatile
     rows = connection.execute(query("postgres", "functions").encode(), (sorted(names),)).fetchall()
     for name, supplied, takes_a_row in rows:

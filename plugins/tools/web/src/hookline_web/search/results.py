@@ -59,7 +59,7 @@ def _texts(rows: Iterable[Any], snippet: str) -> Iterator[tuple[str, str, str]]:
     for row in rows:
         if isinstance(row, dict):
             texts = [row.get(key) for key in ("title", "url", snippet)]
-            title, url, text = (one if isinstance(one, str) else "" for one in texts)
+            title, url, text = (value if isinstance(value, str) else "" for value in texts)
             yield title, url.strip(), text
 
 
