@@ -175,7 +175,7 @@ class PeoplePages:
         devices = sorted(await server.devices(), key=lambda device: -device.seen)
         rows = []
         for device in devices[:PAGE_SIZE]:
-            mine = " (this device)" if device.id == who.device else ""
+            mine = " (this one)" if device.id == who.device else ""
             sure = f"Sign {device.person} out of this browser?"
             action = Action("Sign out", "/people/log-out", {"device": device.id}, sure, "danger")
             agent = f"{browser_name(device.agent)}{mine}"
