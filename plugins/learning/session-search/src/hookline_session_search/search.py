@@ -89,9 +89,9 @@ async def _fused(
         chat_id=request.chat and request.chat[1],
     )
     by_key = {_key(row): row for row in rows if row["turn_id"] != request.skip_turn}
-    meant = [key for key in alike if key in by_key]
+    similar = [key for key in alike if key in by_key]
     by_key |= {_key(row): row for row in hits}
-    return [by_key[key] for key in fuse(map(_key, hits), meant)]
+    return [by_key[key] for key in fuse(map(_key, hits), similar)]
 
 
 def _key(row: Row) -> str:

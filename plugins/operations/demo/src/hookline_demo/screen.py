@@ -24,8 +24,8 @@ class Screen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        self._colours = wanted and stream.isatty()
+        allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._colours = allowed and stream.isatty()
 
     def say(self, text: str = "", style: Style = "plain") -> None:
         """Write one or more lines, wrapped between words on a terminal."""

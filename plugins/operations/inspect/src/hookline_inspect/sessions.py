@@ -91,8 +91,8 @@ async def show(host: Host, arguments: SessionArguments) -> None:
     for message in messages:
         for block in message["blocks"]:
             print_text(f"[{message['role']}{from_others(block)}] {block_text(block)}")
-    if told := await cost(host, session["id"]):
-        print_text(f"\n{told}")
+    if cost_text := await cost(host, session["id"]):
+        print_text(f"\n{cost_text}")
 
 
 async def export(host: Host, arguments: SessionArguments) -> None:

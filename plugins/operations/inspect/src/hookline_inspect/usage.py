@@ -118,12 +118,12 @@ async def context(ctx: Context) -> str:
     """What fills the model's context window, in estimated tokens and percent."""
     stable = await inspection(ctx.host).prompt(ctx.session.id)
     history = ctx.history
-    said = sum(_length(message) for message in history)
+    history_chars = sum(_length(message) for message in history)
     blocks = sum(len(message.context) for message in history)
     parts = {
         "System prompt": tokens(stable.system) if stable else 0,
         "Tools": tokens(stable.tools_json) if stable else 0,
-        f"History in {len(history)} messages": -(-said // 4),
+        f"History in {len(history)} messages": -(-history_chars // 4),
         "Context blocks": -(-blocks // 4),
     }
     parts["Together"] = sum(parts.values())

@@ -213,8 +213,8 @@ class PgConnection:
         if code == FENCED_CODE:
             return Fenced(FENCED)
         values = {"shown": shown, "error": _one_line(error), "sql": " ".join(sql.split())[:200]}
-        told = _MESSAGES.get(code, _MESSAGES["refused"]).format(**values).strip()
-        return UniqueViolation(told) if code == UNIQUE_VIOLATION_CODE else StoreError(told)
+        text = _MESSAGES.get(code, _MESSAGES["refused"]).format(**values).strip()
+        return UniqueViolation(text) if code == UNIQUE_VIOLATION_CODE else StoreError(text)
 
     def close(self) -> None:
         """Disconnect; an open transaction is rolled back."""

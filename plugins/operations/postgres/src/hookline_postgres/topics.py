@@ -112,8 +112,10 @@ class TopicListener:
     def _wait_until_heard(self, topic: str) -> None:
         def is_settled() -> bool:
             # A listener that was cancelled is gone, and so is its topic.
-            heard, wanted = self._listened.values(), self._topics.names()
-            return topic in heard or topic not in wanted or bool(self._failure) or self._is_closing
+            listened, topics = self._listened.values(), self._topics.names()
+            return (
+                topic in listened or topic not in topics or bool(self._failure) or self._is_closing
+            )
 
         with self._changed:
             self._failure = None
@@ -174,13 +176,13 @@ class TopicListener:
     def _update_channels(self, raw: psycopg.Connection[Any]) -> None:
         """Listen on exactly the channels that have listeners."""
         topics = [*self._topics.names(), *([CHANGES_TOPIC] if self._is_counting else [])]
-        wanted = {channel(self._where.schema, topic): topic for topic in topics}
-        for name in wanted.keys() - self._listened.keys():
+        topics_by_channel = {channel(self._where.schema, topic): topic for topic in topics}
+        for name in topics_by_channel.keys() - self._listened.keys():
             raw.execute(f"LISTEN {name}".encode())
-        for name in self._listened.keys() - wanted.keys():
+        for name in self._listened.keys() - topics_by_channel.keys():
             raw.execute(f"UNLISTEN {name}".encode())
         with self._changed:
-            self._listened = wanted
+            self._listened = topics_by_channel
             self._changed.notify_all()
 
     def _publish(self, name: str, payload: str) -> None:

@@ -56,8 +56,8 @@ def _resolve_bare(found: Sequence[Reference], paths: Paths, operator: bool) -> I
             yield reference
             continue
         remaining -= 1
-        if remaining >= 0 and (meant := _meaning(reference, paths, operator)) is not None:
-            yield meant
+        if remaining >= 0 and (resolved := _meaning(reference, paths, operator)) is not None:
+            yield resolved
 
 
 def _meaning(reference: Reference, paths: Paths, operator: bool) -> Reference | None:

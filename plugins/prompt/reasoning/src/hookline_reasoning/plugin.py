@@ -53,13 +53,13 @@ class Reasoning(Plugin[ReasoningConfig]):
     @command("/reasoning", audience="everyone", category="Model and safety", complete=_complete)
     async def command(self, ctx: Context, args: str) -> str:
         """Show how much the model thinks, or choose: /reasoning off, low, medium, high, default."""
-        wanted = args.strip().casefold()
+        name = args.strip().casefold()
         before, style = await self._level(ctx), style_of(ctx.model, self.config.models)
-        if not wanted:
+        if not name:
             return self._describe(ctx.model, style, before)
-        if wanted not in (*LEVELS, DEFAULT):
+        if name not in (*LEVELS, DEFAULT):
             return f"Unknown level {args.strip()[:20]!r}. Try off, low, medium, high or default."
-        level: Any = None if wanted == DEFAULT else wanted
+        level: Any = None if name == DEFAULT else name
         if level is not None and not supports(style, level):
             return self._refusal(ctx.model, style)
         await self._store(ctx, level)

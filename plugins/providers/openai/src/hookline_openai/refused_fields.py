@@ -52,13 +52,13 @@ def refused_field(status: int, body: Any, sent: Mapping[str, Any]) -> str | None
         return None
     candidates = [name for name in OPTIONAL if sent.get(name) not in (None, False)]
     named = [name for name in _named(body) if name in candidates]
-    said = error_text(body)
+    text = error_text(body)
     if named:
         # A code such as `extra_forbidden` is clear by itself; a bare `param` comes with values too.
-        return None if _VALUE_WORDS.search(said) and not _REFUSED_WORDS.search(said) else named[0]
-    if not _REFUSED_WORDS.search(said) or _VALUE_WORDS.search(said):
+        return None if _VALUE_WORDS.search(text) and not _REFUSED_WORDS.search(text) else named[0]
+    if not _REFUSED_WORDS.search(text) or _VALUE_WORDS.search(text):
         return None
-    found = [(match.start(), name) for name in candidates if (match := _word(name).search(said))]
+    found = [(match.start(), name) for name in candidates if (match := _word(name).search(text))]
     return min(found)[1] if found else None
 
 

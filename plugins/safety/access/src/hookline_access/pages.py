@@ -141,11 +141,11 @@ class PeoplePages:
                 help="They appear as web:NAME. At most 64 characters.",
                 error=given.get("error", ""),
             )  # fmt: skip
-            told = (
+            text = (
                 "An operator may do everything. A person sees only their own chats. An auditor "
                 "sees only the audit log and the insights."
             )
-            role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, told)
+            role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, text)
             parts.append(Form("/people/invite", [name, role], "Create link", "Invite a person"))
         log = [
             Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
@@ -154,8 +154,8 @@ class PeoplePages:
         columns, more = ["When", "Person", "What"], Link("Show all", "/people/log")
         nothing = "No activity yet."
         parts.append(Table(columns, log, "Recent activity", nothing, more if log else None))
-        told = "Who may use Hookline, and what they may do."
-        return View("People", parts, told, status=422 if wrong else 200)
+        text = "Who may use Hookline, and what they may do."
+        return View("People", parts, text, status=422 if wrong else 200)
 
     async def _known(self) -> Sequence[dict[str, Any]]:
         """Everyone with a role: ``person role by since``; those in config.yaml first."""
@@ -215,8 +215,8 @@ class PeoplePages:
             empty="No activity yet.",
             more=paging.link(len(rows) - paging.offset),
         )
-        told = "Requests, decisions and changes by admins."
-        return View("Activity", [table], told, (Link("People", "/people"),))
+        text = "Requests, decisions and changes by admins."
+        return View("Activity", [table], text, (Link("People", "/people"),))
 
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
@@ -225,8 +225,8 @@ class PeoplePages:
         if "code" in form:
             found = await self._pairing.approve(form["code"], by, role)
             if found is None:
-                told = "This request has expired or was answered. They can ask again."
-                return Redirect("/people", told, "warning")
+                text = "This request has expired or was answered. They can ask again."
+                return Redirect("/people", text, "warning")
             if found.chat_id:
                 self._welcome(found)
             return Redirect("/people", f"{on_one_line(str(found.person))} can write now.")
@@ -234,8 +234,8 @@ class PeoplePages:
         if self._config.is_admin(person.place, person.user_id):
             return Redirect("/people", f"{on_one_line(str(person))} is an admin in config.yaml.")
         if await self._people.role(person) is Role.BLOCKED:
-            told = f"{on_one_line(str(person))} is blocked. Remove them first."
-            return Redirect("/people", told, "warning")
+            text = f"{on_one_line(str(person))} is blocked. Remove them first."
+            return Redirect("/people", text, "warning")
         await self._people.put(person, role, by)
         what = "is an admin" if role is Role.ADMIN else "can write"
         return Redirect("/people", f"{on_one_line(str(person))} {what} now.")
@@ -286,14 +286,14 @@ class PeoplePages:
             asked: WebRole = next((known for known in ROLES if known == role), "person")
             link = await server.link(name, asked, who.person)
         except HooklineError as error:
-            told = f"{error}."
-            return await self._view(request, {**form, "error": told[:1].upper() + told[1:]})
+            text = f"{error}."
+            return await self._view(request, {**form, "error": text[:1].upper() + text[1:]})
         table = Table(["Link", "Expires"], [Row([Code(link.url), Timestamp(link.expires)])])
-        told = (
+        text = (
             f"Send this link to {name}. It works once, signs in as {role}, and is not shown again."
         )
         back = (Link("People", "/people"),)
-        return View(f"Invitation for {name}", [Text(told), table], "", back)
+        return View(f"Invitation for {name}", [Text(text), table], "", back)
 
     async def log_out(self, request: RequestLike) -> Redirect:
         """``POST /people/log-out``: ``device``"""
@@ -302,8 +302,8 @@ class PeoplePages:
             (await read_form(request)).get("device", ""),
         )
         done = await server.revoke(device=device) if server is not None and device else 0
-        told = "Signed out." if done else "This browser is already signed out."
-        return Redirect("/people", told, "good" if done else "warning")
+        text = "Signed out." if done else "This browser is already signed out."
+        return Redirect("/people", text, "good" if done else "warning")
 
 
 def browser_name(agent: str) -> str:
@@ -365,6 +365,6 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
 def _person(given: Mapping[str, str]) -> Person:
     person = Person.parse(given.get("person", ""))
     if person is None or not person.can_be_known or "*" in str(person):
-        told = "Enter a person as CHANNEL:USER, such as telegram:111."
-        raise Problem(400, "bad_person", told)
+        text = "Enter a person as CHANNEL:USER, such as telegram:111."
+        raise Problem(400, "bad_person", text)
     return person

@@ -164,7 +164,7 @@ class Rewinder:
             content = await keeper.store.content(target.commit)
             about = {"title": f"/rewind {target.commit[: texts.HASH_CHARS]}", "kind": "rewind"}
             present, _ = await keeper.save(
-                scope, self._chat, self._now, about, wanted=content.files
+                scope, self._chat, self._now, about, forced_paths=content.files
             )
             work = rewind.plan(present, content, within)
             _require_known(within, work, content, present.files)

@@ -184,9 +184,9 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     def _notify_once(self, ctx: Context, text: str) -> None:
         """Notify the person, once in a session."""
         self.log.warning("%s", text)
-        said: set[str] = ctx.stash.session.setdefault("said", set())
-        if text not in said:
-            said.add(text)
+        notified: set[str] = ctx.stash.session.setdefault("said", set())
+        if text not in notified:
+            notified.add(text)
             ctx.notify(text)
 
     @hookimpl

@@ -83,13 +83,13 @@ async def take(
     scope: Scope,
     *,
     label: SnapshotLabel | None = None,
-    wanted: Iterable[str] = (),
+    forced_paths: Iterable[str] = (),
     max_bytes: int,
 ) -> Present:
     """Save the folder of ``scope``; the caller holds its lock.
 
-    ``wanted`` are paths that are saved even if they would be skipped, because they are about to be
-    replaced.
+    ``forced_paths`` are paths that are saved even if they would be skipped, because they are about
+    to be replaced.
 
     Raises:
         TooLarge: the folder exceeds the limits.
@@ -102,12 +102,12 @@ async def take(
     if state.commit and state.commit != store.present(key):
         state = FolderState()  # The state describes a commit that the store may no longer have.
     try:
-        return await _take(store, states, scope, key, state, label, wanted, max_bytes)
+        return await _take(store, states, scope, key, state, label, forced_paths, max_bytes)
     except GitFailed as error:
         if not state.commit or isinstance(error, DiskFull):
             raise
     states.forget(key)
-    return await _take(store, states, scope, key, FolderState(), label, wanted, max_bytes)
+    return await _take(store, states, scope, key, FolderState(), label, forced_paths, max_bytes)
 
 
 async def _take(
@@ -117,7 +117,7 @@ async def _take(
     key: str,
     state: FolderState,
     label: SnapshotLabel | None,
-    wanted: Iterable[str],
+    forced_paths: Iterable[str],
     max_bytes: int,
 ) -> Present:
     seen = time.time_ns()
@@ -126,7 +126,7 @@ async def _take(
     if size > max_bytes:
         raise TooLarge(f"it holds more than {max_bytes // 1_000_000:,} MB")
     with Folder(scope.path) as folder:
-        forced = await asyncio.to_thread(_forced, folder, survey, wanted, scope.max_file)
+        forced = await asyncio.to_thread(_forced, folder, survey, forced_paths, scope.max_file)
         work = _SnapshotWork(state, survey, forced, scope.max_file)
         commit, tree = await _import(store, key, folder, work, label)
     usual = {path: known for path, known in work.files.items() if path not in forced}
@@ -139,12 +139,12 @@ async def _take(
 
 
 def _forced(
-    folder: Folder, survey: Survey, wanted: Iterable[str], max_file: int
+    folder: Folder, survey: Survey, forced_paths: Iterable[str], max_file: int
 ) -> dict[str, FileStamp]:
-    """Return the wanted paths that the survey skipped, and those of their parents that are not
-    folders."""
+    """Return the forced paths that the survey skipped, and those of their parents that are
+    not folders."""
     found: dict[str, FileStamp] = {}
-    for path in _with_parents(wanted):
+    for path in _with_parents(forced_paths):
         if path in survey.files or path in survey.folders or path in found:
             continue
         stamp = folder.stamp(path)

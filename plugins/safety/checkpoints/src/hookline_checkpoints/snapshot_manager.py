@@ -106,23 +106,23 @@ class SnapshotManager:
         chat: Chat,
         now: float,
         about: dict[str, str],
-        wanted: Iterable[str] = (),
+        forced_paths: Iterable[str] = (),
     ) -> tuple[Present, SnapshotLabel]:
         """Take a snapshot that the chat can go back to; use it within ``holding``. ``now`` is Unix
         time, ``about`` describes it in lists. Raises like ``snapshot.take``."""
         ref = new_ref(chat.key, key_of(str(scope.path)), now)
         label = SnapshotLabel(ref, {**about, "folder": str(scope.path)})
-        return await self._take(scope, label, wanted), label
+        return await self._take(scope, label, forced_paths), label
 
     async def _take(
-        self, scope: Scope, label: SnapshotLabel | None, wanted: Iterable[str] = ()
+        self, scope: Scope, label: SnapshotLabel | None, forced_paths: Iterable[str] = ()
     ) -> Present:
         return await take(
             self.store,
             self._states,
             scope,
             label=label,
-            wanted=wanted,
+            forced_paths=forced_paths,
             max_bytes=self._config.max_store_bytes,
         )
 

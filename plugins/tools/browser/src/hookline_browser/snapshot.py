@@ -212,7 +212,7 @@ def paginate(lines: Iterable[str]) -> list[str]:
 
 def find_words(found: Sequence[SnapshotNode], words: str, limit: int = 40) -> list[str]:
     """Lines that contain all of ``words``, each with its heading."""
-    wanted = words.casefold().split()
+    folded = words.casefold().split()
     lines: list[str] = []
     heading = text = ""
     shown = 0
@@ -224,7 +224,7 @@ def find_words(found: Sequence[SnapshotNode], words: str, limit: int = 40) -> li
         line = node.text if node.ref and (node.role in ACTION_ROLES or node.acts) else _words(node)
         below = found[position + 1] if position + 1 < len(found) else None
         address = below.value if below is not None and below.role == "/url" else ""
-        if not line or not all(word in f"{line} {address}".casefold() for word in wanted):
+        if not line or not all(word in f"{line} {address}".casefold() for word in folded):
             continue
         if shown == limit:
             return [*lines, "[there are more; use more words]"]

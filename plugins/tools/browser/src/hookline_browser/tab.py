@@ -208,12 +208,12 @@ class BrowserTab:
                 self._broken = "the page shows one dialog after the other, so it was closed"
                 self._background(self._abandon())
             return
-        said = visible(dialog.message)[:MAX_DIALOG_CHARS]
+        message = visible(dialog.message)[:MAX_DIALOG_CHARS]
         kind = dialog.type
         accepted = kind in ("alert", "beforeunload") or (kind == "confirm" and self.accept_dialogs)
         if kind != "beforeunload":
             answer = {"alert": "closed"}.get(kind, "accepted" if accepted else "dismissed")
-            self.note(f"a dialog ({kind}, {answer}) said: {said}")
+            self.note(f"a dialog ({kind}, {answer}) said: {message}")
         self._background(_ignore_errors(dialog.accept() if accepted else dialog.dismiss()))
 
     async def _abandon(self) -> None:

@@ -173,8 +173,8 @@ def _types(annotation: Any) -> Iterator[Any]:
         yield from _types(one)
 
 
-def _is_a(found: Any, wanted: type) -> bool:
-    return isinstance(found, type) and issubclass(found, wanted)
+def _is_a(found: Any, base: type) -> bool:
+    return isinstance(found, type) and issubclass(found, base)
 
 
 def _keys(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

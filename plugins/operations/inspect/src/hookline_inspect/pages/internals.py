@@ -71,8 +71,8 @@ class InternalPages:
         session = query_params(request).get("session") or None
         stable = await inspection(self._host).prompt(session)
         if stable is None:
-            told = "Session not found."
-            raise Problem(404, "not_found", told, "Find it under Sessions.")
+            text = "Session not found."
+            raise Problem(404, "not_found", text, "Find it under Sessions.")
         found = prompt_costs(stable)
         sums = found["tokens"]
         parts: list[Part] = [
@@ -165,8 +165,8 @@ class InternalPages:
             for spec in HOOKS.values()
         ]
         columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
-        told = "Where plugins take part in a turn. Decorated tools and commands need no hook."
-        return View("Hooks", [Table(columns, rows)], told)
+        text = "Where plugins take part in a turn. Decorated tools and commands need no hook."
+        return View("Hooks", [Table(columns, rows)], text)
 
     # Traces
 

@@ -159,11 +159,11 @@ class SessionPages:
             Actions(list(_actions(row, who))),
             *await self._related(row),
         ]
-        said = [
+        bodies = [
             {"seq": message["seq"], **body(message), **_times(message)}
             for message in messages[: paging.size]
         ]
-        shown = list(entries(said))
+        shown = list(entries(bodies))
         parts.append(Transcript(shown) if shown else Text("No messages yet."))
         if more := paging.link(len(messages), "Later messages"):
             parts.append(Actions([Action(more.text, more.href, get=True)]))

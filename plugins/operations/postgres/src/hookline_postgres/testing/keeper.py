@@ -21,18 +21,18 @@ LOOK_SECONDS = 0.5
 
 def keep(folder: Path, process: int) -> None:
     """Start the server; write its address to ``FOLDER/address`` once it answers."""
-    wanted = True
+    running = True
 
     def end(*_: object) -> None:
-        nonlocal wanted
-        wanted = False
+        nonlocal running
+        running = False
 
     signal.signal(signal.SIGTERM, end)
     with Server(folder) as server:
         part = folder / "address.part"
         part.write_text(server.url)
         part.replace(folder / "address")
-        while wanted and _lives(process):
+        while running and _lives(process):
             time.sleep(LOOK_SECONDS)
 
 
