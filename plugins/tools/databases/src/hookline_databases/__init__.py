@@ -1,7 +1,8 @@
-"""Hookline plugin ``databases``: reads databases, and writes to them with a person's word.
+"""Hookline plugin ``databases``: reads databases, and writes to them with approval.
 
-Reached by the entry point ``hookline_databases:Databases``. :mod:`.guard` judges a statement as
-text, :mod:`.engines` run it where the engine itself only reads, :mod:`.results` shows the rows.
+Reached by the entry point ``hookline_databases:Databases``. :mod:`.query_guard` and
+:mod:`.write_guard` check a statement's text, :mod:`.engines` run it in a session that only reads,
+:mod:`.results` formats the rows.
 """
 
 from .config import DatabasesConfig

@@ -149,7 +149,7 @@ async def undo(
     rows = ResultRows(record.columns, record.rows)
     _say(f"{record.sql}\n\nchanged these rows of {record.table}. They would be restored to:\n")
     _say(markdown_table(rows, 20) + f"\n({len(record.rows):,} in all)")
-    question = "Restore them? What others have changed in them since is lost."
+    question = "Restore them? Later changes by others are lost."
     if not yes and not confirm(question):
         raise CommandError("nothing was changed", FAILED)
     note(plugin.host, "sql", name, "undone", detail={"sql": record.sql, "rows": len(record.rows)})
@@ -162,7 +162,7 @@ async def undo(
 
 
 def _store_url(name: str, url: str, location: DatabaseLocation) -> str:
-    """What config.yaml says of the URL: one with a password is kept in the vault."""
+    """Return the URL for config.yaml; one with a password is stored in the vault."""
     if location.is_file or not has_password(url):
         return url
     try:
@@ -210,7 +210,7 @@ def _unknown(plugin: Databases, name: str) -> str:
 
 
 def _grants(location: DatabaseLocation, mode: str) -> str:
-    """SQL for the database's administrator, who has to quote unusual names."""
+    """Return SQL for the database's administrator; unusual names need quotes."""
     database = location.display.rpartition("/")[2] or "DATABASE"
     text = query(location.engine, f"grants_{mode.replace('-', '_')}")
     return text.replace("{database}", database).strip()

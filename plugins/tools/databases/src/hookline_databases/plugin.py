@@ -207,7 +207,7 @@ class Databases(Plugin[DatabasesConfig]):
         return await self.write_tool.write(ctx, db, sql)
 
     async def _run_query(self, ctx: Context, db: str, sql: str, *, explain: bool) -> ResultRows:
-        from .query_guard import judge_query
+        from .query_guard import check_query
 
         location = self.location(db)
         key = (ctx.session.id, db, sql)
@@ -216,7 +216,7 @@ class Databases(Plugin[DatabasesConfig]):
             self._costly.discard(key)
 
         def work(engine: DatabaseEngine, stop: StopSignal) -> ResultRows:
-            statement = judge_query(location.engine, sql)
+            statement = check_query(location.engine, sql)
             ask = engine.explain if explain else engine.query
             return ask(statement, limits, stop)
 
@@ -257,7 +257,7 @@ class Databases(Plugin[DatabasesConfig]):
 
     async def _cost(self, db: str, sql: str) -> float | None:
         """The estimated cost of a query; None if there is none, or the query will fail anyway."""
-        from .query_guard import judge_query
+        from .query_guard import check_query
 
         if db not in self.config.connections:
             return None
@@ -270,7 +270,7 @@ class Databases(Plugin[DatabasesConfig]):
                 return await self.run(
                     db,
                     lambda engine, stop: engine.cost(
-                        judge_query(location.engine, sql), limits, stop
+                        check_query(location.engine, sql), limits, stop
                     ),
                 )
         except (HooklineError, TimeoutError):

@@ -56,7 +56,7 @@ class ReadStatement:
     inner: str = ""
 
 
-def judge_query(engine: str, sql: str) -> ReadStatement:
+def check_query(engine: str, sql: str) -> ReadStatement:
     """Return the only statement in ``sql``.
 
     Raises:

@@ -38,7 +38,7 @@ class WriteStatement:
     target: str = ""
 
 
-def judge_write(engine: str, sql: str) -> WriteStatement:
+def check_write(engine: str, sql: str) -> WriteStatement:
     """Return the only statement in ``sql``.
 
     Raises:

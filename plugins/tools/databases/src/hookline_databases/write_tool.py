@@ -32,7 +32,7 @@ from .engines.base import (
 from .pending_writes import PendingWrites, receipt_of, undo_key
 from .results import as_csv, preview_rows
 from .undo import UndoRecord, make_undo_record
-from .write_guard import WriteStatement, judge_write
+from .write_guard import WriteStatement, check_write
 
 if TYPE_CHECKING:
     from .database_access import DatabaseAccess
@@ -128,7 +128,7 @@ class WriteTool:
         limits = replace(plugin.limits, seconds=min(plugin.limits.seconds, TRIAL_TIMEOUT))
 
         def work(engine: DatabaseEngine, stop: StopSignal) -> tuple[WriteStatement, WriteTrial]:
-            change = judge_write(location.engine, sql)
+            change = check_write(location.engine, sql)
             return change, _run_trial(engine, change, limits, stop)
 
         return await plugin.run(db, work)
@@ -175,7 +175,7 @@ class WriteTool:
         def work(
             engine: DatabaseEngine, stop: StopSignal
         ) -> tuple[WriteStatement, WriteTrial, UndoRecord]:
-            change = judge_write(location.engine, detail["sql"])
+            change = check_write(location.engine, detail["sql"])
             tables = _tables(engine, limits, stop) if change.before else []
             with engine.writing(limits, stop) as writer:
                 before = _before(writer, change, limits)
