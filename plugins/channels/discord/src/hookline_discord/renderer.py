@@ -35,7 +35,7 @@ class DiscordMarkdown(MarkdownRenderer):
         return inner if not is_whole else f"<{url}>" if inner == url else f"[{inner}](<{url}>)"
 
     def quote(self, inner: str) -> str:
-        """Render a quotation; a nested one becomes part of it, because Discord nests none."""
+        """Render a quotation, and flatten nested ones, which Discord does not support."""
         return "\n".join("> " + line.removeprefix("> ") for line in inner.split("\n"))
 
     def heading(self, inner: str, level: int) -> str:

@@ -105,7 +105,7 @@ class Socket:
     async def answer(self, payload: bytes) -> Json:
         """Store an event, then acknowledge it.
 
-        One that is not stored in time is stored all the same; Feishu sends it again, and it is
+        One that is not stored in time is stored later; Feishu sends it again, and the repeat is
         recognized.
         """
         self._heard()

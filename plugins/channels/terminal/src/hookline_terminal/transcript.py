@@ -1,4 +1,4 @@
-"""The chat above the input line: what is written there for good, and what is shown for now.
+"""The chat above the input line: permanent text, and rows that change.
 
 Connected to the signals of a turn: answers, tool calls, notices.
 """

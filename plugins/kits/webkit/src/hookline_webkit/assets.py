@@ -1,7 +1,7 @@
 """Static files of a plugin's pages: scripts, styles, icons.
 
-They are held in memory, sent compressed, and cached by browsers for good, because their URL changes
-with their content.
+They are held in memory, sent compressed, and cached permanently by browsers, because their URL
+changes with their content.
 
 ::
 

@@ -63,7 +63,7 @@ async function start() {
       return;
     }
   } catch {
-    // Show how to sign in all the same.
+    // Show how to sign in.
   }
   show("You are not signed in.");
   at("how").hidden = false;

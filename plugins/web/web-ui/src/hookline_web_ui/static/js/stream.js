@@ -52,7 +52,7 @@ export class Stream {
     this.leading = false;
     this.state = "";
     /** The sessions that each tab shows, with the cursors of their snapshots. @type {Map<string, object>} */
-    this.wants = new Map([[this.tab, {}]]);
+    this.sessionsByTab = new Map([[this.tab, {}]]);
     this.requested = "";
     this.covered = new Map(); // the sessions of the last stream; `last` does not apply to others
     this.wait = MIN_RETRY_MS;
@@ -70,14 +70,14 @@ export class Stream {
       if (document.visibilityState === "visible" && this.state === "waiting") this.restart();
     });
     if (navigator.locks && this.channel) {
-      this.post({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
+      this.post({ kind: "want", tab: this.tab, sessions: this.sessionsByTab.get(this.tab) });
       navigator.locks.request("hookline-events", () => this.lead());
     } else this.lead();
   }
 
   /** Set the sessions that this tab shows. @param {Record<string, string>} sessions id to cursor */
   want(sessions) {
-    this.wants.set(this.tab, sessions);
+    this.sessionsByTab.set(this.tab, sessions);
     this.post({ kind: "want", tab: this.tab, sessions });
     this.changed();
   }
@@ -109,7 +109,7 @@ export class Stream {
   /** The sessions of all tabs with their cursors. */
   sessions() {
     const all = new Map();
-    for (const sessions of this.wants.values()) {
+    for (const sessions of this.sessionsByTab.values()) {
       for (const [id, cursor] of Object.entries(sessions)) all.set(id, cursor || all.get(id) || "");
     }
     for (const id of this.covered.keys()) if (all.has(id)) all.set(id, this.last || all.get(id));
@@ -187,12 +187,12 @@ export class Stream {
     if (message.kind === "event" && !this.leading) this.deliver(message.event, message.id);
     else if (message.kind === "state" && !this.leading) this.setState(message.state);
     else if (message.kind === "who") {
-      this.post({ kind: "want", tab: this.tab, sessions: this.wants.get(this.tab) });
+      this.post({ kind: "want", tab: this.tab, sessions: this.sessionsByTab.get(this.tab) });
     } else if (message.kind === "want" && message.tab !== this.tab) {
-      this.wants.set(message.tab, message.sessions);
+      this.sessionsByTab.set(message.tab, message.sessions);
       if (this.leading && this.state) this.post({ kind: "state", state: this.state });
       this.changed();
-    } else if (message.kind === "bye") this.wants.delete(message.tab);
+    } else if (message.kind === "bye") this.sessionsByTab.delete(message.tab);
     else if (message.kind === "again" && this.leading) this.restart();
   }
 
