@@ -94,7 +94,7 @@ class DiscordApi:
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     violations: int = 0
-    """Requests to a bucket that was told to wait."""
+    """Requests to a bucket during its rate limit."""
     errors: int = 0
     """Answers 401, 403 and 429: ten thousand in ten minutes are a ban."""
 
@@ -255,10 +255,10 @@ class DiscordApi:
             for one in shown:
                 one.is_deleted = True
             room = self.place(shown[0].chat)
-            told = deletion(room, shown[0])
-            del told["id"]
+            event = deletion(room, shown[0])
+            del event["id"]
             self.gateway.tell(
-                "MESSAGE_DELETE_BULK", told | {"ids": [str(o.id) for o in shown]}, room
+                "MESSAGE_DELETE_BULK", event | {"ids": [str(o.id) for o in shown]}, room
             )
 
     def react(self, shown: ShownMessage, emoji: str, user: int, *, away: bool = False) -> None:
@@ -304,8 +304,8 @@ class DiscordApi:
     def _command(
         self, room: Room, user: int, name: str, options: dict[str, str], **more: Any
     ) -> str:
-        told = [{"type": 3, "name": key, "value": value} for key, value in options.items()]
-        data = {"name": name, "type": 1, "id": "1", "options": told}
+        fields = [{"type": 3, "name": key, "value": value} for key, value in options.items()]
+        data = {"name": name, "type": 1, "id": "1", "options": fields}
         return self._interact(room, user, 2, data, **more)
 
     def _interact(self, room: Room, user: int, kind: int, data: dict[str, Any], **more: Any) -> str:

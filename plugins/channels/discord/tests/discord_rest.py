@@ -206,12 +206,12 @@ class Rest:
         """Attachments of a message: sent along, or uploaded before."""
         if len(files) + len(body.get("attachments") or []) > 20 or len(files) > 10:
             raise invalid("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
-        told = {str(one["id"]): one for one in body.get("attachments") or []}
+        attachments = {str(one["id"]): one for one in body.get("attachments") or []}
         made = []
         for field, name, data in files:
-            about = told.pop(field.removeprefix("files[").removesuffix("]"), {})
+            about = attachments.pop(field.removeprefix("files[").removesuffix("]"), {})
             made.append(self._attachment(room, about.get("filename", name), data, about))
-        for about in told.values():
+        for about in attachments.values():
             if "uploaded_filename" not in about:
                 raise invalid("attachments.0.id", "UNKNOWN", "Unknown attachment")
             if about["uploaded_filename"] not in self.world.uploads:
@@ -266,8 +266,8 @@ class Rest:
         if room.archived:
             raise ApiError(400, 50083, "Thread is archived")
         if time.time() - shown.made > self.old_seconds and len(shown.edits) > 2:
-            told = "Maximum number of edits to messages older than 1 hour reached"
-            raise ApiError(429, 30046, told, retry_after=self.old_wait, **{"global": False})
+            why = "Maximum number of edits to messages older than 1 hour reached"
+            raise ApiError(429, 30046, why, retry_after=self.old_wait, **{"global": False})
         text = world.check_text(body) if "content" in body else shown.text
         if not text.strip() and not shown.files:
             raise ApiError(400, 50006, "Cannot send an empty message")

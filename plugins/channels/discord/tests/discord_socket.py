@@ -72,7 +72,7 @@ class Socket:
 
 
 class Gateway:
-    """Every session, and what is told to it. Its methods may be called from any thread."""
+    """Every session and its events. Its methods may be called from any thread."""
 
     def __init__(self, world: World, token: str, changed: Any) -> None:
         self.world, self.token, self._changed = world, token, changed
@@ -106,18 +106,18 @@ class Gateway:
             for link in self.links.values():
                 if intent and not link.intents & intent:
                     continue
-                told = data
+                payload = data
                 if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and room is not None:
                     shown = room.messages.get(int(data["id"]))
                     if shown is not None:
                         content = bool(link.intents & CONTENT)
-                        told = data | self.world.json(shown, content=content)
+                        payload = data | self.world.json(shown, content=content)
                     if room.guild is not None:
-                        told = told | {"guild_id": str(room.guild), "member": {"roles": []}}
+                        payload = payload | {"guild_id": str(room.guild), "member": {"roles": []}}
                 for _ in range(times):
                     link.last += 1
-                    link.sent.append((link.last, event, told))
-                    self._send(link, {"op": 0, "t": event, "s": link.last, "d": told})
+                    link.sent.append((link.last, event, payload))
+                    self._send(link, {"op": 0, "t": event, "s": link.last, "d": payload})
             self._changed.notify_all()
 
     def put(self, item: Any) -> None:
@@ -264,7 +264,7 @@ class Gateway:
         return link
 
     def guild_json(self, id_: int) -> dict[str, Any]:
-        """A server as it is told at the beginning, with the last id of every open channel."""
+        """A server as it is sent at the beginning, with the last id of every open channel."""
         guild = self.world.guilds[id_]
         rooms = [self.world.rooms[one] for one in guild.rooms]
         return {
@@ -296,9 +296,9 @@ class Gateway:
         if link.socket is not None:
             link.socket.queue.put_nowait(4000)
         link.socket = socket
-        for number, event, told in link.sent:
+        for number, event, payload in link.sent:
             if number > data["seq"]:
-                self._send(link, {"op": 0, "t": event, "s": number, "d": told})
+                self._send(link, {"op": 0, "t": event, "s": number, "d": payload})
         self._dispatch(link, "RESUMED", {"_trace": []})
         return link
 

@@ -179,7 +179,7 @@ class World:
         self.fetched: list[str] = []
         """Addresses that were asked for, to show previews of them."""
         self.pings: list[str] = []
-        """Texts of the bot that have, or could have, pinged somebody."""
+        """Texts of the bot that have pinged, or could have pinged, a person."""
         self.uploads: dict[str, tuple[str, bytes]] = {}
         self.blobs: dict[str, bytes] = {}
         self.voice_filled = 0
@@ -296,8 +296,8 @@ class World:
                 "message_id": str(shown.reply_to),
                 "channel_id": str(shown.chat),
             }
-            told = None if answered is None or answered.is_deleted else self.json(answered)
-            made["referenced_message"] = told
+            referenced = None if answered is None or answered.is_deleted else self.json(answered)
+            made["referenced_message"] = referenced
         if shown.forwarded is not None:
             made["message_reference"] = {"type": 1, "message_id": "1", "channel_id": "2"}
             inner = {"content": shown.forwarded, "attachments": [], "type": 0, "embeds": []}

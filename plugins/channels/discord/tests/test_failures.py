@@ -83,7 +83,7 @@ def test_messages_sent_while_offline_get_replies_in_order(
             mention = "" if chat == ANN else f"<@{BOT_ID}> "
             wanted.append(api.say(chat, f"{mention}/whoami {number}", user))
     api.place(rooms[2]).denied = 1 << 10
-    api.say(rooms[2], f"<@{BOT_ID}> where nobody lets it in", 7)
+    api.say(rooms[2], f"<@{BOT_ID}> where it has no access", 7)
     gateway = gateways.start()
     for chat in (ANN, rooms[0], rooms[1]):
         have = 0 if chat == rooms[1] else 1
@@ -136,7 +136,7 @@ def test_kill_loses_nothing_and_repeats_nothing(
     gateways: Gateways, api: DiscordApi, point: str
 ) -> None:
     gateways.configure(ECHO)
-    known = gateways.start()  # a bot is not told which private chats it has
+    known = gateways.start()  # Discord does not list a bot's private chats
     for chat in (ANN, BOSS):
         api.say(chat, "hello")
         api.find("answered", chat)
@@ -209,11 +209,11 @@ def test_mentions_are_read_without_message_content_intent(
     api.say(ANN, "hello")
     api.find("answered", ANN)
     guild.permissions &= ~(1 << 46)
-    code, told = gateways.run("doctor")
+    code, output = gateways.run("doctor")
     assert code == 1
-    assert "the Message Content Intent is off" in told
-    assert "in the server Lab the bot lacks Send Voice Messages" in told
-    assert "permissions=" in told
+    assert "the Message Content Intent is off" in output
+    assert "in the server Lab the bot lacks Send Voice Messages" in output
+    assert "permissions=" in output
     assert end(gateway) == 0
     assert len(api.texts(room)) == 1
 

@@ -163,8 +163,8 @@ def test_server_message_gets_reply_only_when_addressed_to_bot(api: DiscordApi, c
     api.say(room, f"<@&{guild.role}>, hello there", 7)
     api.find("hello back", room)
     api.say(room, f"<@!{BOT_ID}> /whoami", 7)
-    told = api.find(f"discord:7 in chat {room}", room)
-    api.say(room, "more of it", 7, reply_to=told.id)
+    reply = api.find(f"discord:7 in chat {room}", room)
+    api.say(room, "more of it", 7, reply_to=reply.id)
     api.wait(lambda: len(api.texts(room)) >= 4)
     assert api.texts(room)[3:] == ["answered"]
 
@@ -255,14 +255,14 @@ def test_user_who_refuses_messages_does_not_block_outbox(api: DiscordApi, chat: 
 
 @pytest.mark.slow
 def test_doctor_checks_the_bot_token(api: DiscordApi, gateways: Gateways) -> None:
-    _, told = gateways.run("doctor")
-    assert "the bot is hook" in told
-    assert "client_id=" in told
+    _, output = gateways.run("doctor")
+    assert "the bot is hook" in output
+    assert "client_id=" in output
     stranger = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GhTest.another-secret-that-nobody-knows"
-    _, told = gateways.run("doctor", DISCORD_BOT_TOKEN=stranger)
-    assert "Discord rejected discord.token" in told
-    _, told = gateways.run("doctor", "--offline", DISCORD_BOT_TOKEN=stranger)
-    assert "the token looks valid; not tried offline" in told
+    _, output = gateways.run("doctor", DISCORD_BOT_TOKEN=stranger)
+    assert "Discord rejected discord.token" in output
+    _, output = gateways.run("doctor", "--offline", DISCORD_BOT_TOKEN=stranger)
+    assert "the token looks valid; not tried offline" in output
     assert stranger not in gateways.said
 
 

@@ -19,7 +19,7 @@ PATIENCE = float(os.environ.get("FEISHU_TEST_PATIENCE", "90"))
 
 
 class Feishu(OpenApi):
-    """The service. ``is_away`` keeps events from being pushed at all, as while nobody listens."""
+    """The service. ``is_away`` stops the push of events, as without a connection."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -110,7 +110,7 @@ class Feishu(OpenApi):
         addressed = any(one["id"]["open_id"] == BOT for one in message.mentions)
         if room.type == "group" and not addressed and "im:message.group_msg" not in self.scopes:
             return None
-        told = {
+        payload = {
             "message_id": message.id, "chat_id": message.chat, "chat_type": room.type,
             "message_type": message.type, "content": message.content,
             "create_time": str(message.created),
@@ -120,12 +120,12 @@ class Feishu(OpenApi):
         for key, value in (("root_id", message.root), ("parent_id", message.parent),
                            ("thread_id", message.thread)):  # fmt: skip
             if value:
-                told[key] = value
+                payload[key] = value
         if message.mentions:
-            told["mentions"] = message.mentions
+            payload["mentions"] = message.mentions
         sender = {"sender_id": person(message.sender), "tenant_key": "t1",
                   "sender_type": "app" if message.is_app else "user"}  # fmt: skip
-        return self.event(kind, {"sender": sender, "message": told})
+        return self.event(kind, {"sender": sender, "message": payload})
 
     def event(
         self, kind: str, event: dict[str, Any], frame: str = "event", *, once: bool = False
@@ -140,7 +140,7 @@ class Feishu(OpenApi):
         return self.pushes.push(event_id, body, frame, once=once)
 
     def edit(self, message: Message, text: str) -> None:
-        """The writer changes a text; those who subscribe to it are told."""
+        """Change a text as its writer; subscribers get an event."""
         with self.lock:
             message.content = json.dumps({"text": text}, ensure_ascii=False)
             message.updated = self.now_ms()
@@ -149,17 +149,17 @@ class Feishu(OpenApi):
     def recall(self, message: Message) -> None:
         """The writer recalls a message."""
         message.is_deleted = True
-        told = {"message_id": message.id, "chat_id": message.chat,
+        payload = {"message_id": message.id, "chat_id": message.chat,
                 "recall_time": str(self.now_ms()), "recall_type": "message_owner"}  # fmt: skip
-        self.event("im.message.recalled_v1", told)
+        self.event("im.message.recalled_v1", payload)
 
     def react(self, message: Message, emoji: str, user: str, *, off: bool = False) -> None:
         """A person adds a reaction to a message, or removes it."""
         kind = f"im.message.reaction.{'deleted' if off else 'created'}_v1"
-        told = {"message_id": message.id, "reaction_type": {"emoji_type": emoji},
+        payload = {"message_id": message.id, "reaction_type": {"emoji_type": emoji},
                 "operator_type": "user", "user_id": person(user),
                 "action_time": str(self.now_ms())}  # fmt: skip
-        self.event(kind, told)
+        self.event(kind, payload)
 
     def press(self, message: Message, label: str, user: str, *, frame: str = "event") -> Push:
         """Press a button; the push holds what was answered. ``frame`` is ``event`` or ``card``."""
@@ -211,5 +211,5 @@ class Feishu(OpenApi):
 
 
 def person(open_id: str) -> dict[str, str]:
-    """The ids of somebody."""
+    """The ids of a person."""
     return {"open_id": open_id, "union_id": f"on_{open_id[3:]}", "user_id": ""}

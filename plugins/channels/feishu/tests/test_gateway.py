@@ -189,8 +189,8 @@ def test_reactions_and_deletions_are_received(
     feishu.recall(said)
     feishu.wait(lambda: len(_inbox(gateways, chat)) == 3)
     feishu.wait(lambda: all(push.is_done for push in feishu.pushes.pushes.values()))
-    told = {(one["kind"], one["text"], one["target"]) for one in _inbox(gateways, chat)[1:]}
-    assert told == {("reaction", "👍", shown.id), ("delete", "", said.id)}
+    events = {(one["kind"], one["text"], one["target"]) for one in _inbox(gateways, chat)[1:]}
+    assert events == {("reaction", "👍", shown.id), ("delete", "", said.id)}
 
 
 def test_quoted_and_merged_messages_name_their_author(
@@ -233,9 +233,9 @@ def test_message_without_chat_type_is_not_treated_as_private(
     group = feishu.group("quiet", ANN)
     words = {"message_type": "text", "content": '{"text": "said to others"}'}
     made = str(feishu.now_ms())
-    told = {"message_id": "om_quiet", "chat_id": group, "create_time": made, **words}
+    payload = {"message_id": "om_quiet", "chat_id": group, "create_time": made, **words}
     sender = {"sender_id": {"open_id": ANN}, "sender_type": "user"}
-    push = feishu.event("im.message.receive_v1", {"sender": sender, "message": told})
+    push = feishu.event("im.message.receive_v1", {"sender": sender, "message": payload})
     feishu.wait(lambda: push is None or push.is_done)
     feishu.say(group, "@_user_1 hello there", ANN, at=[("Hook", BOT)])
     feishu.find("hello back", group)

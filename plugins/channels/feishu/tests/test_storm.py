@@ -101,7 +101,7 @@ class CrashPlan:
         while self.left() and time.monotonic() < until:
             time.sleep(0.2)
         assert end(process) == 0
-        wrong = {chat: told for chat in self.chats if (told := self.wrong(chat))}
+        wrong = {chat: problem for chat in self.chats if (problem := self.wrong(chat))}
         if wrong:
             self.keep(list(wrong))
         assert wrong == {}, str(wrong)[:4000]

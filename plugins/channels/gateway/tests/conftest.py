@@ -98,7 +98,7 @@ def platform() -> Iterator[Platform]:
 
 @pytest.fixture
 def unreachable_platform() -> Iterator[Platform]:
-    """A platform that nobody can reach before it is opened."""
+    """A platform that is unreachable before it is opened."""
     made = Platform()
     yield made
     made.close()

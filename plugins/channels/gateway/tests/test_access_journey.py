@@ -51,11 +51,11 @@ def test_first_claim_pairing_and_group_approval_work_end_to_end(
     assert ask("boss", "/whoami") == "webhook:boss in chat boss"
     assert ask("boss", "hello") == "answered"
 
-    # Pairing: the admin is told, and decides with the code; nobody else can.
+    # Pairing: the admin gets a notice and decides with the code; no one else can.
     code = code_of(ask("ann", "let me in"))
-    told = platform.one_that(lambda body: "webhook:ann wrote in chat ann" in body["text"])
-    assert told["chat"] == "boss"
-    assert code in told["text"]
+    notice = platform.one_that(lambda body: "webhook:ann wrote in chat ann" in body["text"])
+    assert notice["chat"] == "boss"
+    assert code in notice["text"]
     assert ask("boss", f"/pair {code}") == "webhook:ann may write now."
     assert ask("ann", "/whoami") == "webhook:ann in chat ann"
     assert ask("ann", f"/pair {code}") == NOT_YOURS
@@ -106,11 +106,11 @@ def test_failed_claims_are_limited_and_logged(gateways: Gateways, platform: Plat
     gateways.say("carl", "hello", "carl")  # a third code is not given
     assert ask("boss", claim).startswith("You are the first admin now.")
     log: list[dict[str, Any]] = json.loads(gateways.run("pairing", "log", "--json")[1])
-    told = [(one["person"], one["what"]) for one in reversed(log)]
-    assert told.count(("webhook:eve", "sent a wrong claim code")) == 5
-    assert ("webhook:boss", "claimed to be the first admin") in told
-    assert ("webhook:bob", "asked to be let in") in told
-    assert not [one for one in told if one[0] == "webhook:carl"]
+    entries = [(one["person"], one["what"]) for one in reversed(log)]
+    assert entries.count(("webhook:eve", "sent a wrong claim code")) == 5
+    assert ("webhook:boss", "claimed to be the first admin") in entries
+    assert ("webhook:bob", "asked to be let in") in entries
+    assert not [one for one in entries if one[0] == "webhook:carl"]
     assert end(process)[0] == 0
     assert not {"right", "guess-0"} & set(platform.texts)
 
@@ -140,9 +140,9 @@ def test_invalid_access_lists_are_reported_and_admit_no_one(
     lists = {"admins": ["webhook:*", "eve", 7], "allow": "webhook:*", "admin": ["webhook:eve"]}
     gateways.configure(platform, access=lists)
     process, lines = gateways.start("there is no admin yet")
-    told = "".join(lines)
-    assert "access.allow is ignored" in told
-    assert "access.admins.2 is ignored" in told
-    assert "access.admin " in told or "access.admin:" in told, told
+    text = "".join(lines)
+    assert "access.allow is ignored" in text
+    assert "access.admins.2 is ignored" in text
+    assert "access.admin " in text or "access.admin:" in text, text
     assert Conversation(gateways, platform)("eve", "hello").startswith(STRANGER)
     assert end(process)[0] == 0

@@ -47,10 +47,10 @@ def test_messages_are_refused_until_home_is_back(
     shutil.move(away, gateways.home)
     assert gateways.say("back") == 202
     assert platform.answer_to("back") == "answered"
-    code, told = end(process)
+    code, output = end(process)
     assert code == 0
     said = f"hookline.store: The database {gateways.home / 'hookline.db'} {GONE}"
-    assert told.count(said) == 1, told
+    assert output.count(said) == 1, output
     assert not [id_ for id_ in platform.texts if id_.startswith("lost")]
 
 

@@ -68,7 +68,7 @@ class Home:
         plugins = [*options.pop("plugins", ()), Desktop, Goals]
         self.harness = make(*plugins, home=home, config=config, **options)
         self.model = self.harness.model
-        self._told = self._typed = 0
+        self._replies_read = self._typed = 0
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a test's coroutine."""
@@ -100,17 +100,19 @@ class Home:
     async def say(self, text: str, chat: str = "chat", user: str = "user") -> str:
         """Send a message; return the next message in any chat."""
         await self.harness.channel.say(text, chat=chat, user=user)
-        return await self.told()
+        return await self.next_reply()
 
-    async def told(self) -> str:
-        """The next message in any chat of ``fake``."""
-        self._told += 1
-        return (await self.harness.channel.replies(self._told, WAIT))[self._told - 1].text
+    async def next_reply(self) -> str:
+        """Wait for the next message in any chat of ``fake``, and return its text."""
+        self._replies_read += 1
+        return (await self.harness.channel.replies(self._replies_read, WAIT))[
+            self._replies_read - 1
+        ].text
 
     @property
     def unread(self) -> list[str]:
         """Sent messages that were not read yet."""
-        return [reply.text for reply in self.harness.channel.sent[self._told :]]
+        return [reply.text for reply in self.harness.channel.sent[self._replies_read :]]
 
     async def type(self, text: str) -> str:
         """Send a message in `hookline chat`; return the reply."""

@@ -113,15 +113,15 @@ class GoalGateways:
         return str(rows[0][0]) if rows else ""
 
     @property
-    def told(self) -> list[str]:
-        """Every reply, as the outbox has it."""
+    def replies(self) -> list[str]:
+        """The text of every reply in the outbox."""
         rows = self.rows("SELECT body FROM outbox ORDER BY created, id")
         return [str(json.loads(str(row[0]))["text"]) for row in rows]
 
     @property
     def is_reported(self) -> bool:
         """Whether the end was reported to the chat."""
-        return any("is reached" in text for text in self.told)
+        return any("is reached" in text for text in self.replies)
 
     def close(self) -> None:
         """Kill what runs."""
@@ -212,6 +212,6 @@ def check(gateways: GoalGateways) -> None:
     texts = [str(json.loads(str(row[0]))["blocks"][0].get("text", "")) for row in stored]
     begun = [text for text in texts if "Write three lines" in text]
     assert len(begun) == len(set(begun)), begun
-    assert len([text for text in gateways.told if "is reached" in text]) == 1, gateways.told
-    said = [text for text in gateways.told if text.startswith("Written: ")]
+    assert len([text for text in gateways.replies if "is reached" in text]) == 1, gateways.replies
+    said = [text for text in gateways.replies if text.startswith("Written: ")]
     assert len(said) == len(set(said)), said

@@ -55,7 +55,7 @@ def test_goal_continues_until_judge_says_done(make_home: Make) -> None:
     async def life() -> list[str]:
         await home.gateway()
         said = [await home.say("/goal Paint the fence")]
-        said += [await home.told() for _ in range(3)]
+        said += [await home.next_reply() for _ in range(3)]
         said.append(await home.say("/goal"))
         return said
 
@@ -80,7 +80,7 @@ def test_goal_stops_when_turn_budget_is_used(make_home: Make) -> None:
     async def life() -> tuple[list[str], str]:
         await home.gateway()
         await home.say("/goal Read the page")
-        said = [await home.told() for _ in range(4)]
+        said = [await home.next_reply() for _ in range(4)]
         return said, await home.say("/goal")
 
     said, status = home.run(life())
@@ -99,7 +99,7 @@ def test_token_budget_stops_goal_within_a_turn(make_home: Make) -> None:
     async def life() -> list[str]:
         await home.gateway()
         await home.say("/goal Read the page")
-        return [await home.told() for _ in range(2)]
+        return [await home.next_reply() for _ in range(2)]
 
     reply, report = home.run(life())
     assert "has used up its budget. It has used 1,005 of 1,000 tokens." in reply
@@ -116,9 +116,9 @@ def test_resumed_goal_has_a_new_budget(make_home: Make) -> None:
     async def life() -> list[str]:
         await home.gateway()
         await home.say("/goal Read the page")
-        said = [await home.told() for _ in range(2)]
+        said = [await home.next_reply() for _ in range(2)]
         said.append(await home.say("/goal resume"))
-        return said + [await home.told() for _ in range(2)]
+        return said + [await home.next_reply() for _ in range(2)]
 
     said = home.run(life())
     assert said[2].endswith("is active again.")
@@ -138,7 +138,7 @@ def test_second_goal_in_chat_is_refused(make_home: Make) -> None:
         said.append(await home.say("/goal Three"))
         said.append(await home.say("/goal clear"))
         home.harness.plugin(Work).go.set()
-        said.append(await home.told())
+        said.append(await home.next_reply())
         return said
 
     said = home.run(life())
@@ -164,8 +164,8 @@ def test_goal_stops_where_it_needs_a_person(make_home: Make, model: Any, report:
         await home.gateway()
         await home.say("/goal Get in")
         for _ in range(len(model) // 2):
-            await home.told()
-        return await home.told()
+            await home.next_reply()
+        return await home.next_reply()
 
     assert report in home.run(life())
 
@@ -179,11 +179,11 @@ def test_stop_pauses_goal_and_resume_continues_it(make_home: Make) -> None:
         await home.say("/goal Wait")
         await home.harness.plugin(Work).begun.wait()
         await home.harness.channel.say("/stop")
-        said = sorted([await home.told(), await home.told()])
+        said = sorted([await home.next_reply(), await home.next_reply()])
         await home.until(lambda: not home.goals.runner._running)
         said.append(await home.say("/goal"))
         said.append(await home.say("/goal resume"))
-        return said + [await home.told() for _ in range(2)]
+        return said + [await home.next_reply() for _ in range(2)]
 
     said = home.run(life())
     assert any("Stopped." in one for one in said[:2])
@@ -204,7 +204,7 @@ def test_message_during_goal_gets_reply_between_turns(make_home: Make) -> None:
         await home.harness.plugin(Work).begun.wait()
         await home.harness.channel.say("use blue")
         home.harness.plugin(Work).go.set()
-        return [await home.told() for _ in range(4)]
+        return [await home.next_reply() for _ in range(4)]
 
     said = home.run(life())
     assert said[0] == "half"
@@ -220,8 +220,8 @@ def test_judge_request_has_no_tools_and_no_history(make_home: Make) -> None:
     async def life() -> None:
         await home.gateway()
         await home.say("/goal <x>")
-        await home.told()
-        await home.told()
+        await home.next_reply()
+        await home.next_reply()
 
     home.run(life())
     judged = home.model.requests[-1]
@@ -238,8 +238,8 @@ def test_goal_report_is_hidden_from_other_chats(make_home: Make) -> None:
     async def life() -> str:
         await home.gateway()
         await home.say("/goal Look")
-        await home.told()
-        report = await home.told()
+        await home.next_reply()
+        report = await home.next_reply()
         id_ = report.split()[1]
         answer = await home.say(f"/goal report {id_}", chat="other", user="eve")
         assert "has no goal" in answer or answer.startswith("Goal ")
@@ -271,7 +271,7 @@ def test_goal_pauses_when_session_ends(make_home: Make) -> None:
         await home.harness.plugin(Work).begun.wait()
         await home.say("/goal pause")
         home.harness.plugin(Work).go.set()
-        await home.told()
+        await home.next_reply()
         return await home.say("/goal")
 
     assert "You paused it." in home.run(life())
@@ -294,7 +294,7 @@ def test_background_goal_leaves_chat_free_and_reports_once(make_home: Make) -> N
         said.append(await home.say("hello"))
         said.append(await home.say("/background"))
         home.harness.plugin(Work).go.set()
-        said.append(await home.told())
+        said.append(await home.next_reply())
         return said
 
     said = home.run(life())
@@ -311,7 +311,7 @@ def test_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -> 
 
     async def life() -> str:
         await home.gateway()
-        said = [await home.say("/background Act"), await home.told()]
+        said = [await home.say("/background Act"), await home.next_reply()]
         return next(one for one in said if "is set" not in one)
 
     report = home.run(life())
@@ -337,9 +337,9 @@ def test_time_budget_stops_goal(make_home: Make) -> None:
     async def life() -> list[str]:
         await home.gateway()
         # Its time may be up before the answer to the command is sent.
-        background = await home.say("/background Wait") + await home.told()
+        background = await home.say("/background Wait") + await home.next_reply()
         await home.say("/goal Wait")
-        return [background, await home.told(), await home.told()]
+        return [background, await home.next_reply(), await home.next_reply()]
 
     background, stopped, report = home.run(life())
     assert "It has used its 0.002 minutes." in background
@@ -366,9 +366,9 @@ def test_goal_is_continued_by_next_process(make_home: Make, kind: str) -> None:
 
     async def later() -> list[str]:
         await after.gateway()
-        said = [await after.told()]
+        said = [await after.next_reply()]
         while "is reached" not in said[-1]:
-            said.append(await after.told())
+            said.append(await after.next_reply())
         return said
 
     said = after.run(later())
@@ -399,5 +399,5 @@ def test_ending_command_names_how_to_continue_goal(make_home: Make) -> None:
         return outcome.text
 
     again = make_home(model=["x"], plugins=[Work])
-    assert "is set: Count the files\n  0 of 20 turns" in (told := again.run(next_life()))
-    assert f"No process works on it now: {there}" in told
+    assert "is set: Count the files\n  0 of 20 turns" in (status := again.run(next_life()))
+    assert f"No process works on it now: {there}" in status

@@ -21,7 +21,7 @@ WAIT = 30.0
 
 
 class Clock:
-    """The clock of the test kit, told in words."""
+    """The clock of the test kit, set by a text."""
 
     def __init__(self, clock: testing.Clock) -> None:
         self._clock = clock
@@ -109,7 +109,7 @@ class Home:
         options.setdefault("deadlines", {"start_of_turn": None})
         self.harness = make(*plugins, home=home, config=config, **options)
         self.model = self.harness.model
-        self._told = 0
+        self._replies_read = 0
         self._messages = 0
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -154,12 +154,14 @@ class Home:
         """Send a message in a chat of the channel ``fake``; return the reply."""
         await self.harness.aopen()
         await self.harness.channel.say(text, chat=chat, user=user)
-        return await self.told()
+        return await self.next_reply()
 
-    async def told(self) -> str:
-        """The next message in any chat of ``fake``."""
-        self._told += 1
-        return (await self.harness.channel.replies(self._told, WAIT))[self._told - 1].text
+    async def next_reply(self) -> str:
+        """Wait for the next message in any chat of ``fake``, and return its text."""
+        self._replies_read += 1
+        return (await self.harness.channel.replies(self._replies_read, WAIT))[
+            self._replies_read - 1
+        ].text
 
     async def type(self, text: str) -> str:
         """Send a message in `hookline chat`; return the reply."""

@@ -152,7 +152,7 @@ def test_kill_during_run_pauses_one_shot_and_reports_it(hookline: Installation) 
     assert (row["id"], row["state"], row["last"]["outcome"]) == (job, "paused", "interrupted")
     gateway.send_signal(signal.SIGTERM)
     assert gateway.wait(WAIT) == 0
-    # The person is told where they talk next.
+    # The person gets the notice where they talk next.
     chat = hookline.start("chat", **later)
     assert chat.stdin is not None
     chat.stdin.write("hi\n")

@@ -25,19 +25,19 @@ def test_missed_runs_become_one_late_run(make_home: Make, clock: Any) -> None:
 
     async def after() -> tuple[str, str]:
         await second.gateway()
-        late = await second.told()
+        late = await second.next_reply()
         await second.look()
         assert second.prompts == ["News?"]
         clock.set("2026-11-27T08:00Z")
-        return late, await second.told()
+        return late, await second.next_reply()
 
     late, in_time = second.run(after())
     assert late == (
         "(Late: this was due 2026-11-23 09:00 CET and is run 2026-11-26 10:30 CET.)\n\nthe news"
     )
     assert in_time == "more news"
-    told = [request.ephemeral for request in second.model.requests]
-    assert ["Late" in text for text in told] == [True, False]
+    contexts = [request.ephemeral for request in second.model.requests]
+    assert ["Late" in text for text in contexts] == [True, False]
 
 
 def test_missed_one_shot_runs_late(make_home: Make, clock: Any) -> None:
@@ -54,7 +54,7 @@ def test_missed_one_shot_runs_late(make_home: Make, clock: Any) -> None:
 
     async def after() -> str:
         await second.gateway()
-        return await second.told()
+        return await second.next_reply()
 
     assert second.run(after()).startswith("(Late: this was due 2026-11-22 10:20 UTC")
 
@@ -66,12 +66,12 @@ def test_clock_jump_ahead_causes_one_run(make_home: Make, clock: Any) -> None:
         await home.gateway()
         await home.say("/schedule add every 1h | Look.")
         clock.move(days=30, minutes=59)
-        assert (await home.told()).startswith("(Late: this was due 2026-11-22 11:00 UTC")
+        assert (await home.next_reply()).startswith("(Late: this was due 2026-11-22 11:00 UTC")
         await home.look()
         assert len(home.prompts) == 1
         # The rhythm is kept: at the full hour.
         clock.set("2026-12-22T11:00Z")
-        assert await home.told() == "in time"
+        assert await home.next_reply() == "in time"
 
     home.run(life())
 
@@ -86,7 +86,7 @@ def test_clock_set_back_repeats_no_run(make_home: Make, clock: Any, when: str) -
         await home.gateway()
         await home.say(f"/schedule add {when} | Look.")
         clock.set("2026-11-22T11:00Z")
-        assert await home.told() == "eleven"
+        assert await home.next_reply() == "eleven"
         clock.set("2026-11-22T10:50Z")
         await home.look()
         clock.set("2026-11-22T11:00Z")
@@ -95,7 +95,7 @@ def test_clock_set_back_repeats_no_run(make_home: Make, clock: Any, when: str) -
         await home.look()
         assert len(home.prompts) == 1
         clock.set("2026-11-23T11:00Z" if "day" in when else "2026-11-22T12:00Z")
-        assert await home.told() == "next"
+        assert await home.next_reply() == "next"
 
     home.run(life())
 
@@ -112,11 +112,11 @@ def test_job_runs_after_far_ahead_clock_is_corrected(
         clock.set("2031-01-01T10:00Z")
         await home.say(f"/schedule add {when} | Look.")
         clock.set("2031-01-01T11:00Z")
-        assert await home.told() == "first"
+        assert await home.next_reply() == "first"
         clock.set("2026-11-22T10:30Z")
         await home.look()
         clock.set("2026-11-22T11:00Z")
-        assert await home.told() == "second"
+        assert await home.next_reply() == "second"
 
     home.run(life())
 
@@ -138,7 +138,7 @@ def test_job_runs_after_clock_was_set_back_during_downtime(make_home: Make, cloc
         await second.gateway()
         await second.look()
         clock.set("2026-11-22T11:00Z")
-        return await second.told()
+        return await second.next_reply()
 
     assert second.run(after()) == "ok"
 

@@ -46,7 +46,7 @@ def run_job_after_new(make_home: Callable[..., Any], clock: Any, first: str, *mo
         await home.say(first)
         await home.say("/new")
         clock.move(hours=1)
-        assert await home.told() == "looked"
+        assert await home.next_reply() == "looked"
 
     home.run(life())
     return home

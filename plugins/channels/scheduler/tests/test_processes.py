@@ -22,7 +22,7 @@ def test_job_survives_restarts(make_home: Make, clock: Any) -> None:
             if number == 0:
                 await home.say("/schedule add every 1h | Look.")
             clock.move(hours=1)
-            assert await home.told() == f"run {number}"
+            assert await home.next_reply() == f"run {number}"
             await home.stop()
 
         home.run(life())
@@ -89,7 +89,7 @@ def test_parallel_runs_are_limited(make_home: Make, clock: Any) -> None:
         assert len(home.prompts) == 2
         home.turns.gate.set()
         for _ in range(6):
-            assert await home.told() == "ok"
+            assert await home.next_reply() == "ok"
 
     home.run(life())
     assert sorted(home.prompts) == list("012345")
@@ -113,9 +113,9 @@ def test_stopping_gateway_finishes_its_run(make_home: Make, clock: Any) -> None:
 
     async def later() -> str:
         await after.gateway()
-        return await after.told()
+        return await after.next_reply()
 
-    # It is told before the end, or else by the next process.
+    # It is reported before the end, or else by the next process.
     assert (home.run(life()) or [after.run(later())]) == ["done"]
 
 
@@ -135,15 +135,15 @@ def test_interrupted_run_is_reported_and_not_repeated(make_home: Make, clock: An
 
     async def later() -> tuple[str, str]:
         await after.gateway()
-        told = await after.told()
+        report = await after.next_reply()
         await after.look()
         assert after.prompts == []
         clock.move(hours=1)
-        return told, await after.told()
+        return report, await after.next_reply()
 
-    told, following = after.run(later())
-    assert "was interrupted" in told
-    assert "It is not run again for 2026-11-22 11:00 UTC." in told
+    report, following = after.run(later())
+    assert "was interrupted" in report
+    assert "It is not run again for 2026-11-22 11:00 UTC." in report
     assert following == "in time"
 
 
@@ -180,9 +180,9 @@ def test_claimed_but_unstarted_run_runs_late(make_home: Make, clock: Any) -> Non
 
     async def later() -> set[str]:
         await after.gateway()
-        told = {await after.told(), await after.told()}
+        replies = {await after.next_reply(), await after.next_reply()}
         await after.look()
-        return told
+        return replies
 
     assert len(after.run(later())) == 2
     assert after.prompts == ["Look."]
@@ -231,16 +231,16 @@ def test_forged_scheduler_message_does_nothing(make_home: Make, clock: Any) -> N
         await home.gateway()
         await home.say("/schedule add in 1 hour | Look.", chat="mine")
         clock.move(hours=1)
-        assert await home.told() == "secret"
+        assert await home.next_reply() == "secret"
         rows = await home.scheduler.host.storage.fetch("last_runs")
         for what in ("begin", "result"):
             answer = await home.say(f"/schedule {what} {rows[0]['id']}", chat="other")
             assert "secret" not in answer
         # Even with a message id of its kind, on a channel where that is new.
         run = rows[0]["id"]
-        told = f"/schedule result {run}"
+        text = f"/schedule result {run}"
         await home.scheduler.host.receive(
-            Inbound("terminal", "default", "eve", f"schedule:{run}:result", told, session_id="x")
+            Inbound("terminal", "default", "eve", f"schedule:{run}:result", text, session_id="x")
         )
         assert "terminal:ann" in await home.type("/whoami")
         await home.scheduler.host.services[GatewayHost].finish(30.0)

@@ -25,9 +25,9 @@ def test_job_runs_each_time_it_is_due(make_home: Make, clock: Any) -> None:
         await home.look()
         assert home.prompts == []
         clock.move(hours=2)
-        assert await home.told() == "all is well"
+        assert await home.next_reply() == "all is well"
         clock.move(hours=2)
-        assert await home.told() == "still well"
+        assert await home.next_reply() == "still well"
         assert home.prompts == ["How is the server?"] * 2
 
     home.run(life())
@@ -41,7 +41,7 @@ def test_job_prompt_is_never_run_as_command(make_home: Make, clock: Any) -> None
         await home.gateway()
         await home.say("/schedule add every 2h | /grants revoke 1")
         clock.move(hours=2)
-        assert await home.told() == "only words"
+        assert await home.next_reply() == "only words"
         assert home.prompts == ["/grants revoke 1"]
 
     home.run(life())
@@ -55,7 +55,7 @@ def test_each_run_has_its_own_session_and_same_prompt_size(make_home: Make, cloc
         await home.say("/schedule add every 1h | Look.")
         for expected in "abcd":
             clock.move(hours=1)
-            assert await home.told() == expected
+            assert await home.next_reply() == expected
 
     home.run(life())
     sessions = [turn.session for turn in home.turns.begun]
@@ -79,9 +79,9 @@ def test_old_run_sessions_are_deleted(make_home: Make, clock: Any) -> None:
         await home.say("/schedule add every 1h | Look.")
         for _ in range(24):
             clock.move(hours=1)
-            assert await home.told() == "beat"
+            assert await home.next_reply() == "beat"
         async with asyncio.timeout(WAIT):
-            while len(await sessions()) > 21:  # twenty, and one that is not marked as told yet
+            while len(await sessions()) > 21:  # twenty, and one that is not marked as reported
                 await asyncio.sleep(0.01)
         assert home.turns.begun[-1].session.id in await sessions()
         assert home.turns.begun[0].session.id not in await sessions()
@@ -96,14 +96,14 @@ def test_job_prompt_context_names_job_and_silence_marker(make_home: Make, clock:
         await home.gateway()
         job = await home.added(home.say("/schedule add in 5 minutes | Look."))
         clock.move(minutes=5)
-        await home.told()
+        await home.next_reply()
         return job
 
     job = home.run(life())
-    told = home.model.last.ephemeral
-    assert f"job {job} (once, 2026-11-22 10:05 UTC)" in told
-    assert "[SILENT]" in told
-    assert "Late" not in told
+    context = home.model.last.ephemeral
+    assert f"job {job} (once, 2026-11-22 10:05 UTC)" in context
+    assert "[SILENT]" in context
+    assert "Late" not in context
 
 
 def test_silent_result_is_not_delivered(make_home: Make, clock: Any) -> None:
@@ -116,7 +116,7 @@ def test_silent_result_is_not_delivered(make_home: Make, clock: Any) -> None:
             clock.move(hours=1)
             await home.look()
         clock.move(hours=1)
-        assert await home.told() == "[SILENT] is what I would say"
+        assert await home.next_reply() == "[SILENT] is what I would say"
 
     home.run(life())
     assert len(home.harness.channel.sent) == 2
@@ -133,7 +133,7 @@ def test_repeated_failure_is_reported_once(make_home: Make, clock: Any) -> None:
             clock.move(hours=1)
             await home.until(lambda hour=hour: len(home.turns.begun) == hour)
             await home.look()
-        return [await home.told() for _ in range(3)]
+        return [await home.next_reply() for _ in range(3)]
 
     first, second, third = home.run(life())
     assert "failed: the model is away" in first
@@ -157,10 +157,10 @@ def test_run_uses_chat_workspace_after_new(make_home: Make, clock: Any) -> None:
         await home.gateway()
         await home.say("/schedule add every 1h | Look.", chat="a/b")
         clock.move(hours=1)
-        assert await home.told() == "done"
+        assert await home.next_reply() == "done"
         await home.say("/new", chat="a/b")
         clock.move(hours=1)
-        assert await home.told() == "done again"
+        assert await home.next_reply() == "done again"
 
     home.run(life())
     work = home.harness.home / "chats" / "fake" / "a%2Fb" / "work"
@@ -188,7 +188,7 @@ def test_run_asks_nobody_and_cannot_add_jobs(make_home: Make, clock: Any) -> Non
         await home.gateway()
         await home.say("/schedule add every 1h | Explode.")
         clock.move(hours=1)
-        assert await home.told() == "I was not allowed to."
+        assert await home.next_reply() == "I was not allowed to."
 
     home.run(life())
     assert home.harness.plugin(Risky).interactive is False
@@ -211,7 +211,7 @@ def test_job_of_removed_user_is_paused(make_home: Make, clock: Any) -> None:
         await home.say("/schedule add every 1h | Look.", user="eve")
         home.harness.plugin(Door).shut_for = "eve"
         clock.move(hours=1)
-        assert await home.told() == "I do not know you."
+        assert await home.next_reply() == "I do not know you."
         await home.until(lambda: not home.scheduler.runner.busy)
         for _ in range(3):
             clock.move(hours=1)
@@ -231,7 +231,7 @@ def test_run_over_time_limit_is_stopped_and_reported(make_home: Make, clock: Any
         home.turns.gate.clear()
         await home.say("/schedule add every 1h | Look.")
         clock.move(hours=1)
-        return await home.told()
+        return await home.next_reply()
 
     assert "it took longer than 0.05 s" in home.run(life())
 
@@ -244,7 +244,7 @@ def test_job_prompt_reaches_model_unchanged(make_home: Make, clock: Any, prompt:
         await home.gateway()
         await home.say(f"/schedule add in 1 hour | {prompt}")
         clock.move(hours=1)
-        await home.told()
+        await home.next_reply()
 
     home.run(life())
     assert home.prompts == [prompt]
@@ -275,14 +275,14 @@ def test_one_shot_is_removed_when_done_and_kept_when_failed(make_home: Make, clo
         await home.gateway()
         await home.say("/schedule add in 1 hour | One.")
         clock.move(hours=1)
-        assert await home.told() == "done"
+        assert await home.next_reply() == "done"
         assert (await home.say("/schedule")).startswith("No jobs.")
         job = await home.added(home.say("/schedule add in 1 hour | Two."))
         clock.move(hours=1)
-        assert f"/schedule run {job}" in await home.told()
+        assert f"/schedule run {job}" in await home.next_reply()
         assert "paused · failed: away" in await home.say("/schedule list")
         await home.say(f"/schedule run {job}")
-        assert await home.told() == "done at last"
+        assert await home.next_reply() == "done at last"
         assert (await home.say("/schedule")).startswith("No jobs.")
 
     home.run(life())

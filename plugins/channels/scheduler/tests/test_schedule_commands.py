@@ -57,7 +57,7 @@ def test_paused_job_skips_runs_until_resumed(make_home: Make, clock: Any) -> Non
         await home.look()
         assert home.prompts == []
         clock.move(minutes=30)
-        assert await home.told() == "ok"
+        assert await home.next_reply() == "ok"
 
     home.run(life())
 
@@ -82,12 +82,12 @@ def test_run_now_keeps_next_time_and_pause(make_home: Make, clock: Any) -> None:
         await home.gateway()
         job = await home.added(home.say("/schedule add every day 9:00 | Look."))
         assert "runs now" in await home.say(f"/schedule run {job}")
-        assert await home.told() == "now"
+        assert await home.next_reply() == "now"
         await home.look()
         assert "next 2026-11-23 09:00 UTC" in await home.say("/schedule")
         await home.say(f"/schedule pause {job}")
         await home.say(f"/schedule run {job}")
-        assert await home.told() == "paused"
+        assert await home.next_reply() == "paused"
         await home.look()
         assert "· paused ·" in await home.say("/schedule")
 
@@ -134,7 +134,7 @@ def test_job_prompt_may_follow_on_new_lines(make_home: Make, clock: Any) -> None
         await home.gateway()
         await home.say("/schedule add every 2h\nFirst line.\nSecond line.")
         clock.move(hours=2)
-        await home.told()
+        await home.next_reply()
 
     home.run(life())
     assert home.prompts == ["First line.\nSecond line."]
@@ -153,7 +153,7 @@ def test_schedule_tool_adds_job_for_its_chat(make_home: Make, clock: Any) -> Non
         await home.gateway()
         assert await home.say("Remind me of the tea.") == "Planned."
         clock.move(minutes=20)
-        assert await home.told() == "Your tea."
+        assert await home.next_reply() == "Your tea."
 
     home.run(life())
     result = home.model.requests[1].messages[-1].blocks[0].text

@@ -115,7 +115,7 @@ class Slack:
         """``before`` or ``after``: an ``app_mention`` comes besides the ``message``."""
         self.echoes = True
         self.is_strange = False
-        """Events have fields that nobody has documented."""
+        """Events have undocumented fields."""
         self.repeats = 0.0
         """The part of events that come twice, at once."""
         self._changed = threading.Condition()

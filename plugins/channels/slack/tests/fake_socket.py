@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST = 10
 RETRIES = (0.0, 60.0, 300.0)
-"""Seconds until an event that nobody acknowledged is sent again
+"""Seconds until an unacknowledged event is sent again
 (docs.slack.dev/apis/events-api, retries)."""
 ACK_SECONDS = 3.0
 
@@ -51,7 +51,7 @@ class Sockets:
         self.acked: list[str] = []
         self.late: list[str] = []
         self.lost: list[dict[str, Any]] = []
-        """What nobody will ever hear of by this way."""
+        """Events that are not sent again."""
         self.hello = True
         self.writing: set[asyncio.Future[None]] = set()
 
@@ -104,8 +104,7 @@ class Sockets:
     # Sending
 
     def event(self, event: dict[str, Any]) -> None:
-        """Send an event; with nobody to hear it, it is tried again like one that nobody
-        acknowledged."""
+        """Send an event; without a receiver it is sent again like an unacknowledged one."""
         payload = {
             "token": "old",
             "team_id": "T0TEAM",

@@ -122,7 +122,7 @@ def test_manifest_holds_all_needed_scopes() -> None:
 @pytest.mark.parametrize("token", ["", "xapp-1", "xoxb-1 2", "xoxb-é"])
 def test_invalid_bot_token_is_explained_without_showing_it(token: str) -> None:
     bot_token = TOKENS["bot_token"]
-    told = bot_token.problem(token, "slack") or ""
-    assert "SLACK_BOT_TOKEN" in told
-    assert token[5:] == "" or token not in told
+    problem = bot_token.problem(token, "slack") or ""
+    assert "SLACK_BOT_TOKEN" in problem
+    assert token[5:] == "" or token not in problem
     assert bot_token.problem("xoxb-1-2", "slack") is None

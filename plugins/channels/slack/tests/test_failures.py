@@ -170,29 +170,29 @@ def test_wrong_token_stops_start_and_names_the_fix(
 ) -> None:
     gateways.configure()
     wrong = {"SLACK_BOT_TOKEN": "xoxb-none", "SLACK_APP_TOKEN": "xapp-none"}[name]
-    code, told = gateways.run("doctor", **{name: wrong})
+    code, output = gateways.run("doctor", **{name: wrong})
     assert code == 1
-    assert "rejected" in told
-    assert name in " ".join(told.split())
-    code, told = gateways.run("gateway", **{name: wrong})
+    assert "rejected" in output
+    assert name in " ".join(output.split())
+    code, output = gateways.run("gateway", **{name: wrong})
     assert code == 1
-    assert f"into .env as {name}=" in " ".join(told.split())
+    assert f"into .env as {name}=" in " ".join(output.split())
 
 
 @pytest.mark.slow
 def test_missing_scopes_are_named_with_the_fix(slack: Slack, gateways: Gateways) -> None:
     slack.granted -= {"im:history", "files:read"}
     gateways.configure()
-    code, told = gateways.run("doctor")
-    words = " ".join(told.split())
+    code, output = gateways.run("doctor")
+    words = " ".join(output.split())
     assert code == 1
     assert "im:history" in words
     assert "files:read" in words
     assert "Reinstall" in words
     slack.granted |= {"im:history", "files:read"}
-    code, told = gateways.run("doctor")
-    assert "@hookline" in told
-    assert "lacks" not in told
+    code, output = gateways.run("doctor")
+    assert "@hookline" in output
+    assert "lacks" not in output
 
 
 @pytest.mark.slow

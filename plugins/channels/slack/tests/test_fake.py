@@ -106,15 +106,15 @@ async def test_fake_stream_ends(slack: Slack) -> None:
     who = {"recipient_user_id": "U0ANN", "recipient_team_id": "T0TEAM"}
     ts = (await client.chat_startStream(channel=ROOM, thread_ts=root, **who))["ts"]
     await client.chat_appendStream(channel=ROOM, ts=ts, markdown_text="a")
-    told = {"channel": ROOM, "ts": ts}
-    assert await refused(slack, "chat_update", **told, text="b") == "streaming_state_conflict"
+    message = {"channel": ROOM, "ts": ts}
+    assert await refused(slack, "chat_update", **message, text="b") == "streaming_state_conflict"
     slack.pass_time(307)
     late = "message_not_in_streaming_state"
-    assert await refused(slack, "chat_appendStream", **told, markdown_text="b") == late
+    assert await refused(slack, "chat_appendStream", **message, markdown_text="b") == late
     other = (await client.chat_startStream(channel=ROOM, thread_ts=root, **who))["ts"]
     await client.chat_stopStream(channel=ROOM, ts=other, markdown_text="end")
-    told = {"channel": ROOM, "ts": other}
-    assert await refused(slack, "chat_appendStream", **told, markdown_text="b") == late
+    message = {"channel": ROOM, "ts": other}
+    assert await refused(slack, "chat_appendStream", **message, markdown_text="b") == late
 
 
 async def test_fake_history_leaves_out_thread_replies(slack: Slack) -> None:

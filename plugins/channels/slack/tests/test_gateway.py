@@ -62,13 +62,13 @@ def gateways(tmp_path_factory: pytest.TempPathFactory, slack: Slack) -> Iterator
 
 @pytest.fixture
 def dm(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) -> str:
-    """Direct messages that nobody has used."""
+    """Unused direct messages."""
     return f"D{abs(hash(request.node.name)) % 10**8:08}"
 
 
 @pytest.fixture
 def channel(slack: Slack, gateways: Gateways, request: pytest.FixtureRequest) -> str:
-    """A channel that nobody has used."""
+    """An unused channel."""
     return f"C{abs(hash(request.node.name)) % 10**8:08}"
 
 

@@ -23,9 +23,9 @@ def test_first_admin_accepts_pairing_request_with_button(slack: Slack, gateways:
     slack.say("D0BOSS", line.split()[-1], BOSS)
     slack.find("You are the first admin now.", "D0BOSS")
     slack.say("D0ANN", "hello", ANN)
-    told = words_of(slack.find("I do not know you yet.", "D0ANN"))
+    notice = words_of(slack.find("I do not know you yet.", "D0ANN"))
     asked = slack.find(f"slack:{ANN}", "D0BOSS")
-    assert told.splitlines()[0].split()[-1] in words_of(asked)
+    assert notice.splitlines()[0].split()[-1] in words_of(asked)
     assert [one["text"]["text"] for one in buttons_of(asked)] == ["Let in", "Block"]
     slack.press(asked, "Let in", ANN)
     slack.settle()

@@ -53,7 +53,7 @@ def numbered_chats(tmp_path: Path, slack: Slack) -> Iterator[NumberedChats]:
 
 
 def configure(numbered_chats: NumberedChats, storm: CrashPlan) -> None:
-    """A home whose gateway has run once: before the first start nobody has written to it."""
+    """A home whose gateway has run once: before the first start there are no messages."""
     numbered_chats.configure(storm.script, access={"allow": ["slack:*"]}, slack={"stream": True})
     assert end(numbered_chats.start()) == 0
 

@@ -194,7 +194,7 @@ class BotApi:
         """Chats in which no formatted text is taken, whatever it is."""
         self.refuse_photos = False
         self.violations = 0
-        """Requests to a chat that had been told to wait."""
+        """Requests to a chat during its rate limit."""
         self._updates: list[dict[str, Any]] = []
         self._next_update = 1000
         self._rooms: dict[int, Room] = {}
@@ -492,7 +492,7 @@ class BotApi:
         return self._post(room, params, "text", text, entities, params["text"])
 
     def _preview(self, params: dict[str, Any]) -> None:
-        """Fetch the first address of a text, as the service does unless it is told not to."""
+        """Fetch the first address of a text, as the service does unless that is switched off."""
         options = json.loads(params.get("link_preview_options") or "{}")
         found = re.search(r"https?://[^\s\"<>)]+", params["text"])
         if found is not None and not options.get("is_disabled"):
@@ -808,8 +808,8 @@ def _handler(api: BotApi) -> type[BaseHTTPRequestHandler]:
                 return
             try:
                 if fault is not None and kind == "429":
-                    told = f"Too Many Requests: retry after {fault.seconds}"
-                    raise ApiError(429, told, retry_after=fault.seconds)
+                    message = f"Too Many Requests: retry after {fault.seconds}"
+                    raise ApiError(429, message, retry_after=fault.seconds)
                 result = work()
             except ApiError as refused:
                 status, out = refused.code, json.dumps(refused.body).encode()

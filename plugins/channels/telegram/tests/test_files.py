@@ -166,9 +166,9 @@ def test_too_large_file_is_refused_with_a_reply(
     one.ask("I see")
     api.send(ANN, "document", b"x" * 2000, name="big.bin", caption="look", size=claimed or 0)
     one.wait(lambda: len(api.texts(ANN)) >= 2)
-    told = api.find("The file big.bin", ANN).text
-    assert "is too large" in told
-    assert ("31 MB" in told) == bool(claimed)
+    notice = api.find("The file big.bin", ANN).text
+    assert "is too large" in notice
+    assert ("31 MB" in notice) == bool(claimed)
     text = one.harness.model.last.messages[-1].text
     assert text.startswith("look\n\n(The file big.bin")
     assert saved_paths(one.harness.home) == []

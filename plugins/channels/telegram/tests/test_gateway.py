@@ -65,7 +65,7 @@ def gateways(tmp_path_factory: pytest.TempPathFactory, api: BotApi) -> Iterator[
 
 @pytest.fixture
 def chat(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> int:
-    """A private chat that nobody has used."""
+    """An unused private chat."""
     made = 5000 + abs(hash(request.node.name)) % 10**6
     api.room(made)
     return made
@@ -205,8 +205,8 @@ def test_group_message_gets_reply_only_when_addressed_to_bot(api: BotApi, chat: 
     api.say(group, "@Hookline_bot, hello there", 7)
     api.find("hello back", group)
     api.say(group, "/whoami@hookline_bot", 7)
-    told = api.find("telegram:7 in chat", group)
-    api.say(group, "more of it", 7, reply_to=told.id)
+    reply = api.find("telegram:7 in chat", group)
+    api.say(group, "more of it", 7, reply_to=reply.id)
     api.wait(lambda: len(api.texts(group)) >= 4)
     assert api.texts(group)[3:] == ["answered"]
 
@@ -290,13 +290,13 @@ def test_user_who_blocked_bot_does_not_block_outbox(api: BotApi, chat: int) -> N
 
 @pytest.mark.slow
 def test_doctor_checks_the_bot_token(gateways: Gateways) -> None:
-    _, told = gateways.run("doctor")
-    assert "the bot is @hookline_bot" in told
+    _, output = gateways.run("doctor")
+    assert "the bot is @hookline_bot" in output
     stranger = "4242:AAAAAAAAAAAAAAAAAAAAAAAAA"
-    _, told = gateways.run("doctor", TELEGRAM_BOT_TOKEN=stranger)
-    assert "Telegram rejected telegram.token" in told
-    _, told = gateways.run("doctor", "--offline", TELEGRAM_BOT_TOKEN=stranger)
-    assert "the token looks valid; not tried offline" in told
+    _, output = gateways.run("doctor", TELEGRAM_BOT_TOKEN=stranger)
+    assert "Telegram rejected telegram.token" in output
+    _, output = gateways.run("doctor", "--offline", TELEGRAM_BOT_TOKEN=stranger)
+    assert "the token looks valid; not tried offline" in output
 
 
 def test_second_gateway_on_one_home_exits_1(gateways: Gateways) -> None:

@@ -50,7 +50,7 @@ def gateways(tmp_path_factory: pytest.TempPathFactory, api: BotApi) -> Iterator[
 
 
 class Group:
-    """A group that nobody has used."""
+    """An unused group."""
 
     def __init__(self, api: BotApi, gateways: Gateways, chat: int) -> None:
         self.api, self.gateways, self.chat = api, gateways, chat
@@ -137,10 +137,10 @@ ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize(("origin", "told"), ORIGINS, ids=[one["type"] for one, _ in ORIGINS])
+@pytest.mark.parametrize(("origin", "author"), ORIGINS, ids=[one["type"] for one, _ in ORIGINS])
 @pytest.mark.parametrize("chat", ["group", "private"])
 def test_forwarded_message_names_its_source(
-    group: Group, origin: dict[str, Any], told: str, chat: str
+    group: Group, origin: dict[str, Any], author: str, chat: str
 ) -> None:
     if chat == "private":
         group.chat = ANN
@@ -148,7 +148,7 @@ def test_forwarded_message_names_its_source(
         group.say(ANN, "/new")
     group.say(ANN, "read this", forward_origin=origin)
     text = group.read[-1]
-    assert text == f'⟦telegram:{ANN} "Ann", forwarded from {told}⟧\nread this'
+    assert text == f'⟦telegram:{ANN} "Ann", forwarded from {author}⟧\nread this'
 
 
 def test_message_via_inline_bot_names_the_bot(group: Group) -> None:

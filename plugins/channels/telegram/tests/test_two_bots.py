@@ -35,10 +35,10 @@ def test_two_bots_have_own_chats_and_share_people(
 
     other.wait(lambda: len(other.texts(ANN)) == 2)
     api.wait(lambda: api.texts(ANN))
-    (told,) = other.wait(lambda: other.texts(999))
+    (notice,) = other.wait(lambda: other.texts(999))
     assert end(gateway) == 0
     assert (api.texts(ANN), other.texts(ANN)) == (["answered"], ["answered", "answered"])
-    assert "code" in told
+    assert "code" in notice
     assert [path.is_dir() for path in (gateways.home / "media").iterdir()] == [True]
     assert (gateways.home / "media" / "telegram%3Awork").is_dir()
     chats = gateways.home / "chats"

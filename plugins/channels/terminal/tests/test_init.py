@@ -34,9 +34,9 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def answer(init: OnTerminal, *told: tuple[str, str]) -> None:
+def answer(init: OnTerminal, *answers: tuple[str, str]) -> None:
     """Wait for each question, and type its answer."""
-    for question, text in told:
+    for question, text in answers:
         init.wait_for(question)
         init.type(f"{text}\r")
 
@@ -164,9 +164,9 @@ def test_invalid_input_is_asked_again_and_failed_try_can_be_changed(
     # The scheme and /v1 are completed.
     answer(init, ("Its address", server.base_url.removeprefix("http://").removesuffix("/v1")))
     init.wait_for(f"The address is {server.base_url}")
-    for wrong, told in (("'quoted'", "no quotes"), ("two words", "no blanks")):
+    for wrong, error in (("'quoted'", "no quotes"), ("two words", "no blanks")):
         answer(init, ("MY_SERVER_API_KEY", wrong))
-        init.wait_for(told)
+        init.wait_for(error)
     answer(init, ("MY_SERVER_API_KEY", "sk-the-wrong-one"), ("or name [small]", "my model"))
     init.wait_for("no blanks")
     answer(init, ("or name [small]", "none"))

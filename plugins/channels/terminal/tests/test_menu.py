@@ -20,10 +20,13 @@ SKILL = "---\nname: {0}\ndescription: {1}\n---\nDo it.\n"
 def test_menu_offers_arguments_of_commands(
     screen: Callable, script: Script, home: Path, env: dict[str, str]
 ) -> None:
-    for name, told in {"deploy-shop": "Deploys the shop.", "water": "Waters plants."}.items():
+    for name, description in {
+        "deploy-shop": "Deploys the shop.",
+        "water": "Waters plants.",
+    }.items():
         folder = home / "skills" / name
         folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(SKILL.format(name, told), "utf-8")
+        (folder / "SKILL.md").write_text(SKILL.format(name, description), "utf-8")
     model = script(STEPS)
     (home / "config.yaml").write_text("fallback_models: [ollama/qwen3:8b]\n", "utf-8")
     chat = screen("chat", "--model", model)

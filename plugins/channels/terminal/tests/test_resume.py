@@ -19,7 +19,7 @@ Chat = Callable[..., TerminalScreen]
 
 @pytest.fixture
 def server(env: dict[str, str]) -> Iterator[OpenAIServer]:
-    """A model that says what it was told last."""
+    """A model that repeats the last message."""
     with OpenAIServer(lambda request: Reply(f"Answer to {_last(request)}.")) as server:
         env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"] = server.base_url, "test"
         env["HOOKLINE_MODEL"] = "openai/test"

@@ -43,10 +43,10 @@ def test_any_bytes_are_parsed_or_rejected_with_an_error(data: bytes) -> None:
     try:
         found = parse_body(data)
     except InvalidBody as error:
-        told = str(error)
+        result = str(error)
     else:
-        told = found.id
-    assert told
+        result = found.id
+    assert result
 
 
 WRONG = {

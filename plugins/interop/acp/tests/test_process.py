@@ -256,7 +256,7 @@ def test_session_can_be_loaded_after_editor_dies(acp_process: AcpProcess, way: A
         started.stdin.close()
     elif way == "stdout":
         started.stdout.close()
-        started.stdin.write(request_line("session/list", 4))  # what it answers, nobody reads
+        started.stdin.write(request_line("session/list", 4))  # the answer is not read
         started.stdin.flush()
     else:
         started.send_signal(way)

@@ -302,7 +302,7 @@ def test_sub_agent_calls_are_shown_and_need_approval(acp_home: AcpHome) -> None:
     class Boss(Plugin):
         @tool
         async def delegate(self, ctx: Context, task: str) -> str:
-            """Have somebody else do it."""
+            """Have another agent do it."""
             return (await self.host.run_turn(task, parent=ctx, kind="agent")).reply
 
     async def work(editor: Editor) -> Any:

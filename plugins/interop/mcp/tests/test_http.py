@@ -16,7 +16,7 @@ HERE = {"network.allow_hosts": ["127.0.0.1"]}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Streamable HTTP with JSON answers; it refuses what the protocol lets a server refuse."""
+    """Streamable HTTP with JSON answers; it refuses what a server may refuse by the protocol."""
 
     server: Any
     protocol_version = "HTTP/1.1"

@@ -130,7 +130,7 @@ def redirect_target(url: str) -> str:
 
 
 def login(mcp_home: Any, *, paste: bool, say: Any) -> str:
-    """What a person is told at the end of a login."""
+    """The text shown at the end of a login."""
     agent = mcp_home.agent()
     plugin = agent.plugin(Mcp)
     server = plugin.servers.servers["web"]

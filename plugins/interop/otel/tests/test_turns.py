@@ -226,11 +226,11 @@ def test_request_after_compaction_is_marked(traced: Make, collector: Any) -> Non
         harness.model.steps.append("answer")
         harness.send(text)
     harness.close()
-    told = [
+    values = [
         one.attributes.get("gen_ai.conversation.compacted")
         for one in collector.named("chat " + _model(collector))
     ]
-    assert told == [None, True, None]
+    assert values == [None, True, None]
 
 
 def test_parallel_tool_spans_are_under_their_turn(traced: Make, collector: Any) -> None:

@@ -145,7 +145,7 @@ class Platform:
                 )
 
     def old(self, chat: str, text: str, cursor: int) -> None:
-        """Something that somebody wrote long ago."""
+        """Make an old message."""
         said = Inbound("", chat, "ann", f"{chat}:{cursor}", text, sent=time.time() - 86_400)
         self.written.setdefault(chat, []).append(InboundEvent(said, cursor=str(cursor)))
 

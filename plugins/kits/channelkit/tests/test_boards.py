@@ -170,7 +170,7 @@ async def test_board_is_continued_by_the_next_process(
     nxt = await one.again()
     try:
         await wait_until_done(nxt)
-        with suppress(TimeoutError):  # what has come then is told below
+        with suppress(TimeoutError):  # the result is checked below
             async with asyncio.timeout(60):
                 while platform.texts("c") != [*boards, "All is done."]:
                     await asyncio.sleep(0.01)

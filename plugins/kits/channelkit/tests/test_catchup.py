@@ -109,18 +109,18 @@ async def test_catch_up_retries_a_failed_history(
 async def test_catch_up_reports_missing_permission_once(
     channel: ChannelProcess, platform: Platform, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = "the scope history is missing; add it"
-    platform.history_fault = lambda _: PermissionDenied(told)
+    problem = "the scope history is missing; add it"
+    platform.history_fault = lambda _: PermissionDenied(problem)
     await channel.write("c", "two", 2)
     again = await channel.again()
-    await until(lambda: told in caplog.text)
+    await until(lambda: problem in caplog.text)
     assert again.client.receive is not None
     again.client.receive.reconnected()
     await again.receive(await again.write("c", "three", 3))
     await again.idle()
     assert platform.texts("c") == ["one!", "three!"]
-    assert caplog.text.count(told) == 1
-    assert await again.kit.problems.recent() == [told]
+    assert caplog.text.count(problem) == 1
+    assert await again.kit.problems.recent() == [problem]
     await again.close()
 
 

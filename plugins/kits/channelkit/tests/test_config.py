@@ -47,7 +47,7 @@ def test_credential_comes_from_config_or_environment(
 
 
 @pytest.mark.parametrize(
-    ("value", "plugin", "told"),
+    ("value", "plugin", "problem"),
     [
         ("1", "pigeon", None),
         (
@@ -69,6 +69,6 @@ def test_credential_comes_from_config_or_environment(
         ),
     ],
 )
-def test_credential_problem_says_what_to_do(value: str, plugin: str, told: str | None) -> None:
-    assert TOKEN.problem(value, plugin) == told
+def test_credential_problem_says_what_to_do(value: str, plugin: str, problem: str | None) -> None:
+    assert TOKEN.problem(value, plugin) == problem
     assert "PIGEON_TOKEN" in TOKEN.rejected("The loft")

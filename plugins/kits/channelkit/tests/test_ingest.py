@@ -232,7 +232,7 @@ async def test_press_waits_for_its_message(channel: ChannelProcess, platform: Pl
 
 
 async def test_press_waits_for_another_process(channel: ChannelProcess, platform: Platform) -> None:
-    """Workers show questions, and a gateway is told of presses."""
+    """Workers show questions, and a gateway receives presses."""
     await channel.receive(inbound_event("1", "hello"))
     await channel.idle()
     (session,) = await channel.kit.host.sessions()

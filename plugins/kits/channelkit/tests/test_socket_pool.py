@@ -15,7 +15,7 @@ from .conftest import until
 
 
 class Socket:
-    """Says what it is told to, until it is closed."""
+    """Yields the given messages until it is closed."""
 
     def __init__(self) -> None:
         self.messages: asyncio.Queue[str | None] = asyncio.Queue()
@@ -102,8 +102,8 @@ async def test_ended_socket_reports_a_gap(end: str | None) -> None:
 
 async def test_socket_pool_raises_cannot_start() -> None:
     pool = TwoSockets()
-    pool.fault = CannotStart("nobody knows the token")
-    with pytest.raises(CannotStart, match="nobody knows the token"):
+    pool.fault = CannotStart("the token is unknown")
+    with pytest.raises(CannotStart, match="the token is unknown"):
         await pool.sockets.start(pool.receive, 60.0)
     assert pool.made == []
 

@@ -125,7 +125,7 @@ class Echoes:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "finds", "told"),
+    ("spoil", "finds", "error"),
     [
         ((), True, ""),
         (("marked",), False, ""),
@@ -134,11 +134,11 @@ class Echoes:
         (("order",), True, "out of order"),
     ],
 )
-def test_crash_report_lists_failures(spoil: Any, finds: bool, told: str) -> None:
+def test_crash_report_lists_failures(spoil: Any, finds: bool, error: str) -> None:
     storm = replace(SHORT_PLAN, messages=12, kills=1, chats=2, finds=finds)
     report = run_crash_test(Echoes(*spoil), storm)
-    if told:
-        with pytest.raises(AssertionError, match=told):
+    if error:
+        with pytest.raises(AssertionError, match=error):
             report.check()
     else:
         report.check()

@@ -101,7 +101,7 @@ def refused(status: int, body: Any) -> ProviderError:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "kind", "told"),
+    ("status", "body", "kind", "sentence"),
     [
         (401, error_body("bad key"), AuthError, "(401: bad key). Set PARROT_API_KEY to"),
         (403, PAGE, AuthError, "(403: a web page, '502 Bad & Gateway')"),
@@ -126,11 +126,11 @@ def refused(status: int, body: Any) -> ProviderError:
     ],
 )
 def test_status_becomes_an_error_with_a_sentence(
-    status: int, body: Any, kind: type[ProviderError], told: str
+    status: int, body: Any, kind: type[ProviderError], sentence: str
 ) -> None:
     error = refused(status, body)
     assert type(error) is kind
-    assert told in str(error)
+    assert sentence in str(error)
     assert str(error).startswith(("parrot ", "The "))
 
 
@@ -153,7 +153,7 @@ def test_error_in_a_stream_needs_no_status(body: Any, kind: type[Exception]) -> 
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "told"),
+    ("error", "kind", "sentence"),
     [
         (StatusError(429, error_body("slow down")), RateLimited, "Try again in 7 s."),
         (StatusError(200, error_body("busy", "overloaded_error")), Overloaded, "busy"),
@@ -169,12 +169,12 @@ def test_error_in_a_stream_needs_no_status(body: Any, kind: type[Exception]) -> 
     ],
 )
 def test_exception_becomes_the_error_of_its_cause(
-    error: Exception, kind: type[ProviderError], told: str
+    error: Exception, kind: type[ProviderError], sentence: str
 ) -> None:
     with pytest.raises(kind) as caught, translating(SDK, model="polly", host="nest"):
         raise error
     assert type(caught.value) is kind
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
     assert caught.value.__cause__ is error
 
 
@@ -219,7 +219,7 @@ def test_error_body_of_any_shape_is_readable(status: int, body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "text"),
     [
         (b'{"error": {"message": "No\\n such  thing."}}', "No such thing"),
         (b"\xff\xfe", "\ufffd\ufffd"),
@@ -232,8 +232,8 @@ def test_error_body_of_any_shape_is_readable(status: int, body: Any) -> None:
         (7, ""),
     ],
 )
-def test_error_text_is_one_line(body: Any, told: str) -> None:
-    assert error_text(body) == told
+def test_error_text_is_one_line(body: Any, text: str) -> None:
+    assert error_text(body) == text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A request is retried, and the person is told of the wait before it starts."""
+"""A request is retried, and the wait is reported before it starts."""
 
 from __future__ import annotations
 

@@ -63,9 +63,9 @@ def test_list_models_follows_no_redirect(rude: Rude) -> None:
 
 
 def test_find_local_servers_uses_addresses_of_the_environment() -> None:
-    nobody = {server.url: NOBODY for server in local_servers()}
-    assert find_local_servers(nobody) == []
+    unreachable = {server.url: NOBODY for server in local_servers()}
+    assert find_local_servers(unreachable) == []
     with OpenAIServer(models=["small", "large"]) as server:
-        (found,) = find_local_servers(nobody | {"OLLAMA_BASE_URL": server.base_url})
+        (found,) = find_local_servers(unreachable | {"OLLAMA_BASE_URL": server.base_url})
     assert found.models == ("small", "large")
     assert str(found) == f"ollama runs at 127.0.0.1:{server.port} with 2 models"

@@ -41,7 +41,7 @@ def test_folders_of_killed_process_are_removed_and_of_living_one_kept(tmp_path: 
     (left / "tmp" / "file").write_text("x")
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    foreign = tmp_path / "hookline-sandbox-other"  # nobody knows whose
+    foreign = tmp_path / "hookline-sandbox-other"  # of an unknown owner
     foreign.mkdir()
     last, own = start(tmp_path)
     assert {one.name for one in tmp_path.iterdir()} == {kept.name, own.name, foreign.name}

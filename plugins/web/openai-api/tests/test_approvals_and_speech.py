@@ -115,12 +115,12 @@ def test_admin_approves_elsewhere_while_stream_is_kept_alive(
         code = re.search(r"\b([A-Z0-9]{5}) 1\b", question)
         assert code is not None, question
         boss(port, "b2", f"{code[1]} 1")
-        told = streaming.result(TEST_TIMEOUT)
-    assert told.count(": keep-alive") >= 2
-    assert "bash waits for approval." in told
-    assert "was refused" not in told
-    assert "← bash" in told or "✗ bash" in told
-    assert told.rstrip().endswith("data: [DONE]")
+        stream = streaming.result(TEST_TIMEOUT)
+    assert stream.count(": keep-alive") >= 2
+    assert "bash waits for approval." in stream
+    assert "was refused" not in stream
+    assert "← bash" in stream or "✗ bash" in stream
+    assert stream.rstrip().endswith("data: [DONE]")
 
 
 @pytest.mark.slow

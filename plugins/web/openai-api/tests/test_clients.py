@@ -116,9 +116,9 @@ def test_ai_sdk_works_as_client(served: Served, folder: Path) -> None:
         pytest.skip(f"the AI SDK cannot be installed here: {str(error)[-300:]}")
     shutil.copy(HERE / "ai_sdk.mjs", place)
     env = {"BASE_URL": served.url, "API_KEY": served.key}
-    told = json.loads(output_of([node, "ai_sdk.mjs"], place, env, RUN_SECONDS))
-    assert told["first"] == "from the ai sdk"
-    assert told["text"] == "Let me look.\n\nYou said: list with the ai sdk"
-    assert "→ list_dir" in told["beside"]
-    assert told["tokens"] > 0
-    assert len(set(told["sessions"])) == 1
+    output = json.loads(output_of([node, "ai_sdk.mjs"], place, env, RUN_SECONDS))
+    assert output["first"] == "from the ai sdk"
+    assert output["text"] == "Let me look.\n\nYou said: list with the ai sdk"
+    assert "→ list_dir" in output["beside"]
+    assert output["tokens"] > 0
+    assert len(set(output["sessions"])) == 1

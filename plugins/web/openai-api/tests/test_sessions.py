@@ -40,9 +40,9 @@ def test_edited_chat_becomes_a_branch_with_its_history(served: Served) -> None:
     branch, _ = post(served, ["say red", words, "say blue"])
     assert branch != session
     (request,) = served.asked("say blue")
-    told = json.dumps(request)
-    assert "say red" in told
-    assert "green" not in told
+    text = json.dumps(request)
+    assert "say red" in text
+    assert "green" not in text
     stored = [json.loads(line) for line in served.run("sessions", "export", branch)[1].splitlines()]
     texts = [one["blocks"][0]["text"] for one in stored if "blocks" in one]
     assert texts == ["say red", "red", "say blue", "blue"]

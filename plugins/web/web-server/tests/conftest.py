@@ -80,11 +80,11 @@ def serve(harness: Callable[..., Harness]) -> Serve:
         config = {**WEB, "web-server": {**WEB["web-server"], **changed}}
         h = harness(Everything, *plugins, *web_plugins(), config=config)
 
-        async def told() -> Any:
+        async def fetched() -> Any:
             async with listening(h) as site:
                 return await story(site)
 
-        return h.run(told())
+        return h.run(fetched())
 
     return run
 

@@ -138,14 +138,14 @@ def test_anonymous_requests_block_only_each_other(
     async def story(site: Site) -> None:
         port = int(site.url.rpartition(":")[2])
         head = f"POST /everything/none HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        async with site.client() as owner, site.client(None) as nobody:
+        async with site.client() as owner, site.client(None) as stranger:
             lines = []
             for _ in range(5):
                 lines.append(await asyncio.open_connection("127.0.0.1", port))
                 lines[-1][1].write(head.encode() + b"Content-Length: 9\r\n\r\nx")
             answers = [asyncio.ensure_future(reader.readline()) for reader, _ in lines]
             await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED)
-            assert (await nobody.get("/everything/none")).status_code == 503
+            assert (await stranger.get("/everything/none")).status_code == 503
             assert (await owner.get("/everything/person")).status_code == 200
             for answer, (_, writer) in zip(answers, lines, strict=True):
                 answer.cancel()
@@ -229,7 +229,7 @@ def test_ambiguous_request_is_refused(serve: Serve) -> None:
             assert status in (400, 405, 421, 431, 501) or name == "huge header", (name, found)
         for name, head in LOST.items():
             status, found = await raw(site, head.replace("{host}", host))
-            assert status in (303, 401), (name, found)  # nobody learns what there is
+            assert status in (303, 401), (name, found)  # does not reveal which routes exist
         assert (await raw(site, f"HEAD /healthz HTTP/1.1\nHost: {host}"))[0] == 200
 
     serve(story)

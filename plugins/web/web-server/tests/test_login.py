@@ -244,8 +244,8 @@ def test_favicon_and_robots_need_no_login(serve: Serve) -> None:
             assert (icon.status_code, icon.headers["content-type"]) == (200, "image/svg+xml")
             assert "Disallow: /" in (await client.get("/robots.txt")).text
             themes = {"dark": ' data-theme="dark"', '"><b>': "", "": ""}
-            for theme, told in themes.items():
+            for theme, attribute in themes.items():
                 page = await client.get("/login", headers={"Cookie": f"hookline-theme={theme}"})
-                assert f'<html lang="en"{told}>' in page.text
+                assert f'<html lang="en"{attribute}>' in page.text
 
     serve(story)

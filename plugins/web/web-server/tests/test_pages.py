@@ -41,19 +41,19 @@ def test_page_needs_login(harness: Callable[..., Harness]) -> None:
             listening(h) as site,
             site.client() as owner,
             site.client("mia", "person") as mia,
-            site.client(None) as nobody,
+            site.client(None) as stranger,
         ):
             for client, name in ((owner, "owner"), (mia, "mia")):
                 found = await client.get("/visitors")
                 assert found.json()["parts"][0]["rows"][0]["cells"] == [name]
             for accept in ("text/html", "*/*", ""):
-                asked = await nobody.get("/visitors?x=1", headers={"Accept": accept})
+                asked = await stranger.get("/visitors?x=1", headers={"Accept": accept})
                 assert asked.status_code == 303
                 assert asked.headers["location"] == "/login?next=/visitors%3Fx%3D1"
             for odd in ("//evil.example", "/\\evil.example", "/"):
-                asked = await nobody.get(site.url + odd, headers=PAGE)
+                asked = await stranger.get(site.url + odd, headers=PAGE)
                 assert asked.headers.get("location", "/login") == "/login", odd
-            assert (await nobody.get("/visitors")).json()["error"]["code"] == "unauthorized"
+            assert (await stranger.get("/visitors")).json()["error"]["code"] == "unauthorized"
             assert (await mia.get("/visitors/file")).status_code == 403
             file = await owner.get("/visitors/file")
             assert file.headers["content-disposition"] == (
@@ -80,8 +80,8 @@ def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) ->
                 one.title: one for one in site.server.pages(Identity("web", "o", "operator", ""))
             }
             assert (pages["Schedule"].path, pages["People"].plugin) == ("/schedule", "access")
-            told = (await owner.get("/schedule")).json()
-            assert told["parts"][0]["rows"][0]["cells"][1]["text"] == (
+            page = (await owner.get("/schedule")).json()
+            assert page["parts"][0]["rows"][0]["cells"][1]["text"] == (
                 "hookline plugins enable scheduler"
             )
             assert (await mia.get("/schedule")).status_code == 403
@@ -93,9 +93,9 @@ def test_problem_is_json_for_json_requests(harness: Callable[..., Harness]) -> N
     h = harness(*web_plugins(), config=WEB)
 
     async def story() -> None:
-        async with listening(h) as site, site.client(None) as nobody:
+        async with listening(h) as site, site.client(None) as stranger:
             sent = {"json": {"code": "x"}, "headers": {"Accept": "*/*"}}
-            refused = await nobody.post("/login", **sent)
+            refused = await stranger.post("/login", **sent)
             assert (refused.status_code, refused.json()["error"]["code"]) == (401, "bad_code")
 
     h.run(story())

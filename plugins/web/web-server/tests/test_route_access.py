@@ -19,7 +19,7 @@ from .conftest import KEY, Serve
 SAFE = ("GET", MOUNT)
 ENDLESS = ("/everything/stream", "/everything/slow", "/everything/fails")
 ASIDE = ("/login", "/logout")
-"""What is for everybody and changes who somebody is; see ``test_login.py``."""
+"""Routes that are open to all and change the identity; see ``test_login.py``."""
 AUDITED = ("/audit", "/insights")
 """The pages of an auditor; all else is refused to them."""
 
@@ -54,22 +54,22 @@ async def request_every_route(site: Site) -> None:
         site.client("mia", "person") as person,
         site.client("ben", "person") as other,
         site.client("aud", "auditor") as auditor,
-        site.client(None) as nobody,
+        site.client(None) as stranger,
         site.client(None) as key,
     ):
         key.headers["Authorization"] = f"Bearer {KEY}"
         clients = {"person": person, "other": other, "key": key, "operator": operator}
         clients["auditor"] = auditor
         for entry in entries(site):
-            for who, client in {"nobody": nobody, **clients}.items():
+            for who, client in {"nobody": stranger, **clients}.items():
                 path = re.sub(r"\{\w+(:\w+)?\}", "x", entry.path)
                 async with client.stream(method(entry), path) as found:
                     refusal = is_let_in(entry, who)
-                    told = (entry.name, who, found.status_code)
+                    case = (entry.name, who, found.status_code)
                     # Below, what it returns for a request without sense is the plugin's affair.
                     is_out = found.status_code in (401, 403)
-                    assert found.status_code == refusal if refusal else not is_out, told
-                    assert found.status_code != 500, told
+                    assert found.status_code == refusal if refusal else not is_out, case
+                    assert found.status_code != 500, case
 
 
 def test_route_access_of_test_plugins_is_enforced(serve: Serve) -> None:
@@ -140,12 +140,12 @@ def test_change_without_origin_needs_key(serve: Serve) -> None:
 
 def test_get_requests_leave_database_unchanged(serve: Serve, tmp_path: Path) -> None:
     async def story(site: Site) -> Any:
-        async with site.client() as operator, site.client(None) as nobody:
+        async with site.client() as operator, site.client(None) as stranger:
             await site.server.audit.flush()
             file = next(tmp_path.rglob("hookline.db"))
             before = dump(file)
             for entry in entries(site):
-                for client in (operator, nobody):
+                for client in (operator, stranger):
                     if method(entry) in SAFE:
                         await client.get(entry.path)
             assert dump(file) == before

@@ -166,7 +166,7 @@ class Gateway:
         return f"http://127.0.0.1:{self.port}"
 
     def configure(self, script: Any = SCRIPT, **plugins: Any) -> None:
-        """Write ``config.yaml``, what the model says, and the plugin that lets people in."""
+        """Write ``config.yaml``, what the model says, and the plugin that admits people."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]

@@ -20,12 +20,12 @@ def test_first_message_sent_repeatedly_makes_one_chat(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, message = new(), new()
         sent = [owner.say(session, "hello", message_id=message) for _ in range(5)]
-        told = await asyncio.gather(*sent)
+        replies = await asyncio.gather(*sent)
         found = await owner.settled(session)
         again = await owner.say(session, "hello", message_id=message)
         listed = await owner.get("/sessions?limit=200")
 
-        assert sorted(one["known"] for one in told) == [False, True, True, True, True]
+        assert sorted(one["known"] for one in replies) == [False, True, True, True, True]
         assert again == {"known": True, "session": session}
         assert [text_of(one) for one in found["messages"]] == ["hello", "answered"]
         assert found["messages"][0]["message_id"] == message
@@ -211,9 +211,9 @@ def test_commands_get_replies_outside_history(play: Any) -> None:
         assert aside["command"] == "/help"
         async with owner.events(session) as events:
             await owner.say(session, "/status")
-            told = await anext(event async for event in events if event["type"] == "result")
-            assert told["command"] == "/status"
-            assert told["message_id"]
+            result = await anext(event async for event in events if event["type"] == "result")
+            assert result["command"] == "/status"
+            assert result["message_id"]
         assert "/model" in aside["text"]
         await owner.say(session, "hello")
         found = await owner.settled(session)

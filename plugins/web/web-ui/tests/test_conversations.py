@@ -150,7 +150,7 @@ def test_command_acts_on_its_own_chat(play: Any) -> None:
 
 @pytest.mark.slow
 def test_unstored_chat_is_closed_to_other_people(own_gateway: Gateway) -> None:
-    """Its first message waits while the gateway is killed: then nobody else writes in it."""
+    """Its first message waits while the gateway is killed; there is no other message in it."""
     own_gateway.configure()
     process = own_gateway.start(HOOKLINE_CRASH_AT="after-commit")
 
@@ -223,19 +223,19 @@ def test_chat_continues_in_a_new_session_after_a_long_pause(own_gateway: Gateway
         async with mia.events(first) as events:
             await asyncio.sleep(1.5)
             await mia.say(first, "long please")
-            told: list[str] = []
+            types: list[str] = []
             async for event in events:
-                told.append(event["type"])
+                types.append(event["type"])
                 if event["type"] == "session" and event["row"]["successor"]:
                     break
-        assert "result" not in told  # the page goes there while the turn runs
+        assert "result" not in types  # the page goes there while the turn runs
         assert (await mia.get(f"/sessions/{first}"))["queue"] == []
         following = event["row"]["successor"]
         found = await mia.settled(following)
         assert [text_of(one) for one in found["messages"]] == ["long please", LONG]
         assert found["session"]["mine"] is True
-        told = await mia.say(first, "three")
-        assert told["session"] == following
+        types = await mia.say(first, "three")
+        assert types["session"] == following
         await mia.close()
 
     asyncio.run(story())

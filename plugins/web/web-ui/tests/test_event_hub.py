@@ -137,8 +137,8 @@ def test_events_of_other_chats_do_not_affect_a_new_chat(play: Any) -> None:
         await elsewhere.load()
         asked = f"{one}@{chat.cursor}&last={elsewhere.cursor}"
         async with asyncio.timeout(10), owner.events(asked) as events:
-            told = await anext(event async for event in events if event["type"] == "user")
-        assert told["text"] == "hello again"
+            shown = await anext(event async for event in events if event["type"] == "user")
+        assert shown["text"] == "hello again"
 
     play(story)
 

@@ -19,7 +19,7 @@ WAV += b"data" + struct.pack("<I", 0)
 def test_voice_message_is_transcribed_and_reply_can_be_read_aloud(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         state = await owner.get("/state")
-        assert state["voice"] == {"listen": False, "speak": False}  # nobody offers it
+        assert state["voice"] == {"listen": False, "speak": False}  # no plugin offers it
         session, file = new(), new()
         path = f"/files/{file}?name=voice.wav&voice=1&duration=2.5"
         made = await mia.ask("PUT", path, 201, content=WAV)

@@ -37,7 +37,7 @@ def window_size_of(columns: int, rows: int, env: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("window", "told"),
+    ("window", "expected"),
     [
         ((72, 11), "72 11 72"),
         ((7, 11), "7 11 20"),
@@ -45,6 +45,6 @@ def window_size_of(columns: int, rows: int, env: dict[str, str]) -> str:
     ],
 )
 def test_environment_sets_window_size_if_terminal_has_none(
-    window: tuple[int, int], told: str
+    window: tuple[int, int], expected: str
 ) -> None:
-    assert window_size_of(*window, {"COLUMNS": "130", "LINES": "9"}) == told
+    assert window_size_of(*window, {"COLUMNS": "130", "LINES": "9"}) == expected

@@ -63,10 +63,10 @@ def test_piped_text_is_fenced_below_prompt(piped: Feed, data: bytes, wanted: str
 def test_too_long_stdin_is_cut_with_a_note(piped: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     piped("ä".encode() * MAX_STDIN_BYTES)
     text = with_piped_text("Review.")
-    told = f"Only the first {MAX_STDIN_BYTES:,} bytes of stdin are above; the rest was left out."
-    assert text.endswith(f"ä\n```\n[{told}]")
+    note = f"Only the first {MAX_STDIN_BYTES:,} bytes of stdin are above; the rest was left out."
+    assert text.endswith(f"ä\n```\n[{note}]")
     assert text.count("ä") == MAX_STDIN_BYTES // 2
-    assert told in capsys.readouterr().err
+    assert note in capsys.readouterr().err
 
 
 def test_binary_input_is_refused(piped: Feed) -> None:
@@ -129,16 +129,16 @@ def test_piped_text_without_prompt_is_the_prompt(
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        if given == "silent":  # as under cron: nobody ever writes, and nobody closes it
+        if given == "silent":  # as under cron: it is never written to or closed
             assert process.stdout is not None
             assert process.stderr is not None
             code = process.wait(60)
-            out, told = process.stdout.read(), process.stderr.read()
+            out, errors = process.stdout.read(), process.stderr.read()
         else:
-            out, told = process.communicate(given, 60)
+            out, errors = process.communicate(given, 60)
             code = process.returncode
     assert (code, out) == wanted
-    assert ("Missing argument 'PROMPT'." in told) == (code == 2)
+    assert ("Missing argument 'PROMPT'." in errors) == (code == 2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")

@@ -93,7 +93,7 @@ class Window:
 
     def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE * 1000)
-        self.page.on("console", lambda told: self._said(told.type, told.text))
+        self.page.on("console", lambda message: self._said(message.type, message.text))
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", lambda request: self._asked(request.url))
 
@@ -157,10 +157,10 @@ def chromium() -> Iterator[Any]:
     For one module alone: while its driver runs, nothing else in the process may run a loop.
     """
     if not CHROMIUM:
-        told = "no Chromium: install the package chromium, or set HOOKLINE_CHROMIUM to its path"
+        problem = "no Chromium: install the package chromium, or set HOOKLINE_CHROMIUM to its path"
         if os.environ.get("CI"):
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(problem)
+        pytest.skip(problem)
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)

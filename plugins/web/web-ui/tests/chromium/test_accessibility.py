@@ -60,10 +60,10 @@ def test_status_announces_start_question_and_end_once(window: New) -> None:
     one = window().open()
     one.page.evaluate(
         """() => {
-          window.told = [];
+          window.announced = [];
           const watch = () => {
             const text = document.querySelector('[role=status]').textContent;
-            if (text && text !== told.at(-1)) told.push(text);
+            if (text && text !== announced.at(-1)) announced.push(text);
           };
           new MutationObserver(watch).observe(document.body, { subtree: true,
             childList: true, characterData: true });
@@ -75,10 +75,10 @@ def test_status_announces_start_question_and_end_once(window: New) -> None:
     group.wait_for()
     group.get_by_role("button", name="Deny").click()
     one.settled()
-    told = one.page.evaluate("told")
+    announced = one.page.evaluate("announced")
     # A question may come before the first picture of the turn is drawn.
-    assert told[-3:] == ["Waiting for your answer", "Working", "Done"]
-    assert told[:-3] in ([], ["Working"])
+    assert announced[-3:] == ["Waiting for your answer", "Working", "Done"]
+    assert announced[:-3] in ([], ["Working"])
 
 
 @pytest.mark.slow

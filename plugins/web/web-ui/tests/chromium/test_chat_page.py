@@ -249,17 +249,17 @@ def test_question_answered_in_one_browser_closes_in_the_other(window: New) -> No
     for each, group in zip((one, other), groups, strict=True):
         group.wait_for(state="detached")
         each.settled()
-        told = each.log.inner_text()
-        assert "You denied this." in told
-        assert "`" not in told  # what a guard quotes is set in another face
-        places = [told.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
+        text = each.log.inner_text()
+        assert "You denied this." in text
+        assert "`" not in text  # what a guard quotes is set in another face
+        places = [text.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
         assert places == sorted(places)
         assert each.log.locator("details.tool.failed").count() == 1
     one.page.reload()
     one.settled()
     one.log.get_by_text("You denied this.").wait_for()
-    told = one.log.inner_text()
-    places = [told.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
+    text = one.log.inner_text()
+    places = [text.index(one) for one in ("I remove it.", "You denied this.", "Here is what")]
     assert places == sorted(places)
 
 

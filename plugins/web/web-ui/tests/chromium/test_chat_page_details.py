@@ -334,11 +334,11 @@ def test_question_is_announced_above_open_details(window: New) -> None:
     one.settled()
     one.button("Details").click()
     one.page.get_by_role("region", name="Turn").wait_for()
-    told = one.button("A question is waiting in the chat")
-    assert told.count() == 0
+    notice = one.button("A question is waiting in the chat")
+    assert notice.count() == 0
     other = window(like=one).open(one.page.url.removeprefix(one.url))
     other.say("remove it")
-    told.click()
+    notice.click()
     one.page.get_by_role("group", name="Approval").get_by_role("button", name="Deny").click()
     other.settled(2)
 

@@ -200,20 +200,20 @@ test("a snapshot of a running reply continues what is drawn", () => {
 
 test("a notice during a turn keeps its place", () => {
   const chat = new Chat("s");
-  const told = (type, ts, more) => ({ type, session: "s", turn: "t", ts, attempt: 1, ...more });
+  const makeEvent = (type, ts, more) => ({ type, session: "s", turn: "t", ts, attempt: 1, ...more });
   const asking = { ...answer, created: 2, blocks: [{ type: "text", text: "May I?" }] };
   const last = { ...answer, seq: 4, created: 5, part: 1 };
   const all = [
     ...events.slice(0, 3),
-    told("part", 2, { part: 0, text: "May I?" }),
-    told("notice", 3, { plugin: "core", text: "An admin is asked." }),
-    told("notice", 4, { plugin: "shell", text: "It was refused." }),
-    told("delta", 5, { part: 1, n: 0, text: TEXT }),
+    makeEvent("part", 2, { part: 0, text: "May I?" }),
+    makeEvent("notice", 3, { plugin: "core", text: "An admin is asked." }),
+    makeEvent("notice", 4, { plugin: "shell", text: "It was refused." }),
+    makeEvent("delta", 5, { part: 1, n: 0, text: TEXT }),
   ];
   for (const event of all) chat.apply(event);
   const seen = () => chat.items.map((item) => item.text ?? item.blocks[0].text);
   const order = ["hi", "May I?", "An admin is asked.", "shell: It was refused.", TEXT];
   assert.deepEqual(seen(), order);
-  chat.apply(told("result", 6, { messages: [user, asking, last], stop: "done" }));
+  chat.apply(makeEvent("result", 6, { messages: [user, asking, last], stop: "done" }));
   assert.deepEqual(seen(), order);
 });
