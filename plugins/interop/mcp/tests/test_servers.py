@@ -134,7 +134,7 @@ def test_workspace_server_needs_approval_and_a_person_in_the_terminal(mcp_home: 
     mcp_home.cli("mcp approve small --yes")
     assert ask(mcp_home).text == '{"text": "hi"}'
     assert ask(mcp_home, "no").text.startswith(
-        "Denied: This is a tool of the MCP server small; nobody"
+        "Denied: This is a tool of the MCP server small; no one"
     )
     write(mcp_home.workspace / ".mcp.json", small={**small.command, "env": {"A": "b"}})
     assert ask(mcp_home).text == "Error: unknown tool 'mcp_call'; available: none"
