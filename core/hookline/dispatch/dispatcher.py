@@ -70,7 +70,10 @@ class Dispatcher:
     # Receiving
 
     async def receive(self, inbound: Inbound, files: Sequence[Mapping[str, Any]] = ()) -> bool:
-        """Store a channel's message durably and start processing it; False if it is a repeat."""
+        """Store a message in the inbox (``Journal.receive``) and start processing it.
+
+        Returns False for a repeated message, which the inbox already has.
+        """
         await self._engine.node.join()
         inbound = replace(inbound, text=clean(inbound.text))
         crash.point("after-receive")

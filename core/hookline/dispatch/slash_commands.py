@@ -1,4 +1,4 @@
-"""Registers and runs slash commands."""
+"""Registers and runs slash commands, which plugins define with ``@command`` on a method."""
 
 from __future__ import annotations
 

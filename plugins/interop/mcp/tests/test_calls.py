@@ -36,7 +36,7 @@ def test_images_within_bounds_reach_the_model(mcp_home: Any) -> None:
     large, wrong = mcp_home.call("mcp__small__large"), mcp_home.call("mcp__small__wrong")
     assert (large.images, wrong.images) == ((), ())
     assert "larger than 5,000,000 bytes" in large.text
-    assert "image/svg+xml is damaged or not one of image/png" in wrong.text
+    assert "not a PNG, JPEG, GIF or WebP image of the type image/svg+xml" in wrong.text
 
 
 def test_structured_content_and_errors_reach_the_model(mcp_home: Any) -> None:

@@ -154,7 +154,7 @@ def no_sandbox(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return here
 
     none.cache_clear = lambda: None  # type: ignore[attr-defined]
-    for place in ("hookline_sandbox.sandbox.found", "hookline_shell.sandbox.found"):
+    for place in ("hookline_sandbox.sandbox.found", "hookline_shell.sandbox_runner.found"):
         monkeypatch.setattr(place, none)
 
 

@@ -6,17 +6,8 @@ import os
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, CommandError
+from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 from hookline_hookspecs.regular_files import open_regular
-
-MAX_IMAGE_BYTES = 20_000_000
-"""As in the channels; providers accept less."""
-
-_MIME_TYPES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 def attachment(path: Path) -> Attachment:
@@ -28,18 +19,12 @@ def attachment(path: Path) -> Attachment:
             head = file.read(16)
     except OSError as error:
         raise CommandError(f"--image {path}: {error.strerror or error}") from error
-    mime = _mime_type(head)
-    if mime is None:
+    kind = image_kind(head)
+    if kind is None:
         raise CommandError(f"--image {path}: not a PNG, JPEG, GIF or WebP image")
     if size > MAX_IMAGE_BYTES:
         raise CommandError(
             f"--image {path}: {size:,} bytes are too many. The limit is {MAX_IMAGE_BYTES:,}; send "
             "a smaller image"
         )
-    return Attachment(real, mime, path.name, size)
-
-
-def _mime_type(head: bytes) -> str | None:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for start, mime in _MIME_TYPES.items() if head.startswith(start)), None)
+    return Attachment(real, kind.mime, path.name, size)

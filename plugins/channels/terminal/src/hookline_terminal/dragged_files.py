@@ -9,18 +9,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import Attachment, Paths
+from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 
-MAX_IMAGE_BYTES = 20_000_000
-"""Providers accept less."""
 MAX_FILES = 20
 """Files of one drag."""
 MAX_PASTE_CHARS = 20_000
-_TYPES = {
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 def dragged_paths(text: str) -> list[Path]:
@@ -78,16 +71,9 @@ def image_attachment(path: Path) -> Attachment | None:
             return None
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            mime = mime_type(stream.read(16))
+            kind = image_kind(stream.read(16))
     except OSError:
         return None
-    if mime is None or size > MAX_IMAGE_BYTES:
+    if kind is None or size > MAX_IMAGE_BYTES:
         return None
-    return Attachment(path.resolve(), mime, path.name, size)
-
-
-def mime_type(head: bytes) -> str | None:
-    """Return the type of an image by its first 16 bytes; None if models do not accept it."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for start, mime in _TYPES.items() if head.startswith(start)), None)
+    return Attachment(path.resolve(), kind.mime, path.name, size)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hookline_hookspecs import Attachment, Paths
+from hookline_hookspecs.image_kinds import image_kind
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
@@ -26,7 +27,7 @@ from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.shortcuts import PromptSession
 
 from . import clipboard
-from .dragged_files import dragged_paths, image_attachment, mime_type, workspace_reference
+from .dragged_files import dragged_paths, image_attachment, workspace_reference
 from .editor import EditorFailed, edit
 from .history import BoundedHistory
 from .keys import bindings
@@ -217,12 +218,14 @@ class InputLine:
 
     async def _paste_clipboard(self) -> None:
         found = await clipboard.read_clipboard()
-        mime = mime_type(found.picture[:16])
-        if mime is not None:
-            kind = mime.partition("/")[2]
+        kind = image_kind(found.picture[:16])
+        if kind is not None:
+            extension = kind.mime.partition("/")[2]
             folder = self._folder / PICTURES_FOLDER
-            file = await asyncio.to_thread(clipboard.store_picture, folder, found.picture, kind)
-            image = Attachment(file, mime, f"pasted.{kind}", len(found.picture))
+            file = await asyncio.to_thread(
+                clipboard.store_picture, folder, found.picture, extension
+            )
+            image = Attachment(file, kind.mime, f"pasted.{extension}", len(found.picture))
             self._insert(self._labels.picture(image, self._text) + " ")
         elif found.text:
             self.insert_pasted(found.text.replace("\r\n", "\n").replace("\r", "\n"))

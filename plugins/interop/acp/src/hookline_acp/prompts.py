@@ -14,11 +14,10 @@ from urllib.parse import unquote, urlsplit
 from acp import RequestError, schema
 from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, Origin
+from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES
 
 MAX_FILES = 50
 """Files and images in one prompt."""
-MAX_IMAGE_BYTES = 20_000_000
-"""Bytes of an image."""
 MAX_EMBEDDED_CHARS = 2_000_000
 """Characters of all files embedded in one prompt."""
 

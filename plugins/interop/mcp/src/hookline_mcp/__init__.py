@@ -2,8 +2,9 @@
 
 Reached by the entry point ``hookline_mcp:Mcp``. :mod:`.servers` reads which servers are configured,
 :mod:`.catalog` stores what was approved, :mod:`.pool` and :mod:`.connection` connect,
-:mod:`.tool_calls` calls tools, :mod:`.search_index` finds them, and :mod:`.session_servers` holds
-servers that an editor brings. The SDK ``mcp`` is imported at the first connection.
+:mod:`.mcp_tools` turns a server's tools into Hookline's and calls them, :mod:`.search_index` finds
+them, and :mod:`.session_servers` holds servers that an editor brings. The SDK ``mcp`` is imported
+at the first connection.
 """
 
 from .config import McpConfig

@@ -15,7 +15,7 @@ from hookline_sandbox import secrets_in
 from .catalog import CatalogEntry, HeldTool, ToolListing
 from .names import full_name
 from .servers import ToolServer
-from .tool_definition import MAX_DESCRIPTION_CHARS, has_hidden, model_schema
+from .tool_schema import MAX_DESCRIPTION_CHARS, has_hidden, model_schema
 
 MAX_DIFF_LINES = 60
 """Diff lines shown for one changed tool."""

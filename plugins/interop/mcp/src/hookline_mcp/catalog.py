@@ -18,7 +18,7 @@ from hookline_hookspecs import HooklineError
 
 from .names import full_name
 from .servers import ToolServer
-from .tool_definition import digest, find_problem
+from .tool_schema import digest, find_problem
 
 log = logging.getLogger("hookline.plugins.mcp")
 VERSION = 1

@@ -32,7 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from .catalog import ToolListing, build_listing
 from .servers import ToolServer, needs_login
 from .stdio import StderrTail, open_stdio
-from .tool_definition import find_problem, strip_hidden
+from .tool_schema import find_problem, strip_hidden
 
 if TYPE_CHECKING:
     from .guarded_http import GuardedTransport

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, HooklineError, Question
 
-from .tool_definition import strip_hidden
+from .tool_schema import strip_hidden
 
 if TYPE_CHECKING:
     from mcp_types import ElicitResult

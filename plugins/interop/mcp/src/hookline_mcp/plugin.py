@@ -26,9 +26,9 @@ from hookline_hookspecs.channels import TERMINAL
 
 from .catalog import ApprovalCatalog, CatalogEntry
 from .config import McpConfig
+from .mcp_tools import McpTools, is_available
 from .servers import ConfiguredServers, ToolServer, load_servers
 from .session_servers import SessionServers
-from .tool_calls import ToolCaller, is_available
 from .tool_search import DEFAULT_RESULTS, ApprovedServer, ToolSearch
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Mcp(Plugin[McpConfig]):
         self.session_servers = SessionServers(
             self, lambda: self._configured.servers, self._offer_session_tools
         )
-        self.calls = ToolCaller(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
+        self.calls = McpTools(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
 
     @property
     def servers(self) -> ConfiguredServers:

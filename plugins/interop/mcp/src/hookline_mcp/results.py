@@ -9,17 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from hookline_hookspecs import Context, ImageBlock, Refused, ToolOutput
+from hookline_hookspecs.image_kinds import image_kind
 
 MAX_IMAGE_BYTES = 5_000_000
 """Bytes of one image."""
 MAX_IMAGES = 8
-IMAGE_SIGNATURES = {
-    "image/png": b"\x89PNG",
-    "image/jpeg": b"\xff\xd8\xff",
-    "image/gif": b"GIF8",
-    "image/webp": b"RIFF",
-}
-"""Image types that models accept, and the bytes they start with."""
 
 
 async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutput:
@@ -83,7 +77,7 @@ def _image(mime: str, data: str) -> ImageBlock | str:
         return "[image left out: not valid base64]"
     if len(decoded) > MAX_IMAGE_BYTES:
         return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
-    if not decoded.startswith(IMAGE_SIGNATURES.get(mime, b"\0none")):
-        kinds = ", ".join(IMAGE_SIGNATURES)
-        return f"[image left out: {mime[:60]} is damaged or not one of {kinds}]"
+    found = image_kind(decoded[:16])
+    if found is None or found.mime != mime:
+        return f"[image left out: not a PNG, JPEG, GIF or WebP image of the type {mime[:60]}]"
     return ImageBlock(mime, data)

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from .config import MAX_SERVER_NAME_CHARS, McpConfig, ServerConfig, explain_error, name_problem
-from .tool_definition import strip_hidden
+from .tool_schema import strip_hidden
 
 PROJECT_FILE = ".mcp.json"
 MAX_FILE_BYTES = 1_000_000

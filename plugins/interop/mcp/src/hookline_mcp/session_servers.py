@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from .catalog import ApprovalCatalog, CatalogEntry, compare_listing
 from .config import ServerConfig, explain_error, name_problem
+from .mcp_tools import is_available
 from .servers import ToolServer, fingerprint, known_keys, plain_name
-from .tool_calls import is_available
-from .tool_definition import strip_hidden
+from .tool_schema import strip_hidden
 from .tool_screening import screen_tools
 
 if TYPE_CHECKING:

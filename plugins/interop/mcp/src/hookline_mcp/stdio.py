@@ -22,7 +22,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from .tool_definition import strip_hidden
+from .tool_schema import strip_hidden
 
 MAX_LINE_BYTES = 16_777_216
 """Bytes of one message."""

@@ -9,7 +9,7 @@ from hookline_hookspecs import HooklineError, Host
 
 from .catalog import ToolListing
 from .servers import ToolServer
-from .tool_definition import model_schema
+from .tool_schema import model_schema
 
 
 async def screen_tools(

@@ -9,10 +9,10 @@ from typing import Any
 from hookline_hookspecs import Context, HooklineError, Host, SemanticIndex, ToolOutput, fuse
 
 from .catalog import CatalogEntry
+from .mcp_tools import is_available
 from .names import full_name
 from .search_index import MAX_RESULTS, ToolDocument, ToolIndex, embedding_text
 from .servers import ToolServer
-from .tool_calls import is_available
 
 DEFAULT_RESULTS = 5
 """Tools that a search returns by default."""

@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, Audio, HooklineError
+from hookline_hookspecs.image_kinds import image_kind
 from hookline_hookspecs.speech import audio_kind, seconds
 
 SNIFF_BYTES = 4096
 """Bytes of a file that determine its type."""
 UNKNOWN_MIME = "application/octet-stream"
 _SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
     (b"PK\x05\x06", "application/zip"),
@@ -60,8 +57,8 @@ def sniff_mime(head: bytes) -> str:
     for signature, mime in _SIGNATURES:
         if head.startswith(signature):
             return _zip_mime(head) if mime == "application/zip" else mime
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
+    if (image := image_kind(head)) is not None:
+        return image.mime
     if head[4:8] == b"ftyp" and head[8:11] not in (b"M4A", b"M4B"):
         return "image/heic" if head[8:12] in (b"heic", b"heix", b"mif1") else "video/mp4"
     if (sound := audio_kind(head)) is not None:

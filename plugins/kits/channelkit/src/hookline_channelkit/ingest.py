@@ -1,4 +1,4 @@
-"""Stores received events in core's inbox, at once and in the order of their chat.
+"""Passes received events to core's inbox, which drops repeats, in the order of their chat.
 
 A message with files waits in the inbox until they are downloaded, which happens only if its sender
 may write.

@@ -8,21 +8,14 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from hookline_hookspecs import Attachment, Paths
+from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 
 from .grammar import Reference
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp"})
 """Suffixes of files that are opened; the type is then read from their first bytes."""
-MAX_PICTURE_BYTES = 20_000_000
-"""Larger than any provider accepts."""
 MAX_PICTURES = 20
 """Pictures attached to one message."""
-_SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 async def load_pictures(references: Sequence[Reference], paths: Paths) -> tuple[Attachment, ...]:
@@ -52,16 +45,9 @@ def _load_picture(reference: Reference, paths: Paths) -> Attachment | None:
         real = paths.resolve(reference.value)
         with paths.open_read(real) as stream:
             size = os.fstat(stream.fileno()).st_size
-            mime = mime_type(stream.read(16))
+            kind = image_kind(stream.read(16))
     except (OSError, ValueError):
         return None  # The reason is given where the reference is resolved.
-    if mime is None or size > MAX_PICTURE_BYTES:
+    if kind is None or size > MAX_IMAGE_BYTES:
         return None
-    return Attachment(real, mime, real.name, size)
-
-
-def mime_type(head: bytes) -> str | None:
-    """Return a picture's MIME type from its first 16 bytes, or None if models do not accept it."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for start, mime in _SIGNATURES.items() if head.startswith(start)), None)
+    return Attachment(real, kind.mime, real.name, size)

@@ -1,4 +1,4 @@
-"""A running sub-agent, and the key under which its task is recorded."""
+"""Runs a sub-agent: a turn in a session of its own. Also makes the key of its task's record."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
+
+from hookline_hookspecs import Context, Host, ToolError, Turn
+
+from .report import instruction
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +26,31 @@ class SubAgent:
     session_id: str = field(default_factory=lambda: f"agent-{uuid4().hex}")
     timeout: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
     reason: str = ""
+
+    async def run(self, host: Host, parent: Context, task: str, seconds: float) -> Turn:
+        """Run the turn in which it does ``task``.
+
+        Raises:
+            ToolError: it took longer than ``seconds``, or was ended.
+        """
+        try:
+            async with asyncio.timeout(seconds) as self.timeout:
+                return await host.run_turn(
+                    task,
+                    parent=parent,
+                    session_id=self.session_id,
+                    tools=sorted(self.tools),
+                    system=instruction(),
+                    kind="agent",
+                )
+        except TimeoutError:
+            if not self.timeout.expired():
+                raise
+            reason = self.reason or f"after {seconds:g} s"
+            raise ToolError(
+                f"the sub-agent was stopped {reason}; give it a smaller task, or do the work "
+                "yourself; what it changed so far stays"
+            ) from None
 
     def end(self, reason: str) -> None:
         """Cancel it at its next await."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import BadRequest, Host, NetworkError
+from hookline_hookspecs.image_kinds import ImageKind, image_kind
 
 from .endpoints import ServiceEndpoint
 from .failures import no_answer
-from .image_kinds import ImageKind, image_kind
 from .service_client import MAX_TEXT_BYTES, ServiceClient
 
 if TYPE_CHECKING:

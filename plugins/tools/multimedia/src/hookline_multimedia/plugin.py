@@ -23,11 +23,11 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
+from hookline_hookspecs.image_kinds import image_kind
 from hookline_hookspecs.speech import Speaker, Transcriber, audio_kind, media_folder, prune
 
 from .config import MultimediaConfig
 from .endpoints import SERVICES
-from .image_kinds import image_kind
 from .images import ImageService
 from .media_reader import MediaReader
 from .reply_attachments import ReplyAttachments

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, Context, Message, ToolCall, ToolResultBlock
+from hookline_hookspecs.image_kinds import image_kind
 from hookline_hookspecs.speech import audio_kind, keep, media_folder, open_kept
 
-from .image_kinds import image_kind
 from .media_reader import format_bytes
 
 MADE_KEY = "made"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .background_jobs import BackgroundJobs
     from .command_runner import CommandResult
     from .judge import Judge, Setting
-    from .sandbox import SandboxRunner
+    from .sandbox_runner import SandboxRunner
 
 TOOL = "bash"
 
@@ -56,7 +56,7 @@ class Shell(Plugin[ShellConfig]):
     @cached_property
     def _sandbox_runner(self) -> SandboxRunner:
         """Created at the first sandboxed command."""
-        from .sandbox import SandboxRunner
+        from .sandbox_runner import SandboxRunner
 
         return SandboxRunner(self.config.sandbox, self.host)
 
@@ -122,7 +122,7 @@ class Shell(Plugin[ShellConfig]):
         return await modes.get(ctx.session.id) if modes is not None else None
 
     def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
-        from .sandbox import is_sandboxed
+        from .sandbox_runner import is_sandboxed
 
         return mode == "yolo" or is_sandboxed(self.config.sandbox, ctx)
 
@@ -244,7 +244,7 @@ class Shell(Plugin[ShellConfig]):
         return CheckResult(True, f"commands run in {shell}")
 
     def _check_sandbox(self) -> CheckResult:
-        from .sandbox import check_sandbox
+        from .sandbox_runner import check_sandbox
 
         return check_sandbox(self.config.sandbox)
 

@@ -15,7 +15,7 @@ from .config import McpConfig
 from .elicitation import UNANSWERED
 from .names import full_name
 from .servers import ConfiguredServers, ToolServer
-from .tool_definition import server_arguments
+from .tool_schema import server_arguments
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(
 MAX_ADDRESSES = 50
 
 
-class ToolCaller:
+class McpTools:
     """Creates the tools of the catalog, and calls them.
 
     ``servers`` returns the configured servers; ``pool`` is called at the first call.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_IMAGE_BYTES = 20_000_000
+"""Bytes of an image that a message may carry. Providers accept less, each with its own limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImageKind:
-    """A type of image."""
+    """A type of image that models accept."""
 
     name: str
     mime: str
@@ -21,7 +24,7 @@ _WEBP = ImageKind("WebP", "image/webp", ".webp")
 
 
 def image_kind(head: bytes) -> ImageKind | None:
-    """The type of the file that begins with ``head`` (12 bytes or more), or None.
+    """Return the type of the file that begins with ``head`` (12 bytes or more), or None.
 
     Signatures: PNG (W3C, section 5.2), JPEG (ITU T.81, SOI and a marker), GIF87a and GIF89a,
     WebP (RFC 9649, section 2.4).

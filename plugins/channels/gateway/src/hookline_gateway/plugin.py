@@ -1,0 +1,140 @@
+"""Adds the gateway's slash commands, presses, authors and message changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    ContextBlock,
+    Deny,
+    Host,
+    Inbound,
+    Plugin,
+    Reply,
+    Turn,
+    hookimpl,
+)
+from hookline_hookspecs.gateway import GatewayCommand
+from hookline_hookspecs.parts import is_command
+from pydantic import BaseModel, Field
+
+from .authors import with_author
+from .buttons import Questions
+from .message_changes import MessageChanges
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+
+class GatewayConfig(BaseModel):
+    """How the gateway shuts down."""
+
+    drain: float = Field(
+        default=24.0,
+        ge=0,
+        le=3600,
+        description="Seconds for running turns and replies to finish after a signal. The process "
+        "exits at most 5 seconds later.",
+    )
+
+
+class Gateway(Plugin[GatewayConfig]):
+    """Adds the commands, and holds the lock of the home while the gateway runs."""
+
+    lock: FileLock | None = None
+
+    def __init__(self, config: GatewayConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._questions = Questions(host)
+        self._changes = MessageChanges(host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Connect the signals of replies that were sent and messages that are done."""
+        host.services.provide(GatewayCommand, self)
+        host.signals.connect("reply_sent", self._reply_sent)
+        host.signals.connect("settled", self._settled)
+
+    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
+        return self._questions.shown(reply)
+
+    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        self._questions.settled(inbound)
+
+    @hookimpl
+    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Remember who may answer a question of this turn, after a restart too."""
+        if turn.session.kind == "chat" and turn.inbound.user_id:
+            self._questions.wrote(turn.inbound, begins_turn=True)
+
+    @hookimpl
+    async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
+        """Name the author where the model needs it, and accept an answer to a question only from
+        the person who was asked."""
+        if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
+            return None
+        self._questions.received(inbound)
+        if (denial := await self._changes.note(inbound)) is not None:
+            return denial
+        read = inbound
+        if inbound.forwarded or not is_command(inbound.text):
+            answer = await self._questions.answered(inbound)
+            if isinstance(answer, Deny):
+                return answer
+            read = answer or inbound
+        read = with_author(read)
+        self._questions.wrote(inbound, begins_turn=not is_command(read.text))
+        return read
+
+    @hookimpl
+    async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
+        """Add notices of edits and reactions since the last turn."""
+        if turn.session.kind != "chat" or turn.session.channel == "terminal":
+            return None
+        return await self._changes.notices(turn.session.channel, turn.session.chat_id)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Check that the gateway of this home runs well, if one was started."""
+
+        def check() -> CheckResult:
+            from .health import health_check
+
+            return health_check(self.host.home)
+
+        register(Check("gateway", check))
+
+    @hookimpl
+    def teardown(self, host: Host) -> None:
+        """Release the lock, now that no turn is running."""
+        if self.lock is not None:
+            self.lock.release()
+
+    async def gateway(self, *, turns: bool = True) -> None:
+        """Serve every enabled channel until SIGTERM or SIGINT."""
+        from .shutdown import ShutdownSignals
+
+        shutdown = ShutdownSignals(self.config.drain)
+        shutdown.listen()
+        await self.serve(shutdown.wait, turns=turns)
+        # Exit at once: returning would wait for background work again.
+        raise SystemExit(0)
+
+    async def serve(self, ended: Callable[[], Awaitable[object]], *, turns: bool = True) -> None:
+        """Serve every enabled channel until ``ended()`` returns, then drain.
+
+        Without ``turns`` other processes run the turns.
+
+        The lock is held until the plugin is torn down, because work may go on until then. Raises
+        ``SystemExit`` if the gateway cannot start, or if another one runs on this home.
+        """
+        from .lock import lock_home
+        from .serve import checked_channels, serve
+
+        channels = await checked_channels(self.host, turns=turns)
+        self.lock = lock_home(self.host.home)
+        await serve(self.host, channels, self.config.drain, ended, turns=turns)

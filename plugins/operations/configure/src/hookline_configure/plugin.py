@@ -1,0 +1,40 @@
+"""Follows config.yaml while a process runs, and serves the pages of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Context, Host, Inbound, NoConfig, Plugin, Route, hookimpl
+
+from .config_watcher import ConfigWatcher
+
+if TYPE_CHECKING:
+    from .pages import PluginPages
+
+
+class Configure(Plugin[NoConfig]):
+    """Adds the commands, and follows config.yaml while a process runs."""
+
+    _watcher: ConfigWatcher | None = None
+    _pages: PluginPages | None = None
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the pages of the plugins and their settings."""
+        from .pages import PluginPages
+
+        # Kept if the server asks again: the object holds edits that wait for confirmation.
+        self._pages = self._pages or PluginPages(self.host)
+        self._pages.register(register)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Remember what config.yaml holds now."""
+        self._watcher = ConfigWatcher(host)
+
+    @hookimpl(tryfirst=True)
+    async def on_message(self, ctx: Context, inbound: Inbound) -> None:
+        """Follow a changed config.yaml before any other plugin judges the message."""
+        if self._watcher is not None:
+            await self._watcher.check(ctx)

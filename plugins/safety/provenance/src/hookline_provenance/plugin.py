@@ -1,0 +1,275 @@
+"""Decides what a conversation that has read from outside may do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hookline_hookspecs import (
+    Ask,
+    Context,
+    Deny,
+    Effect,
+    Host,
+    Job,
+    Lesson,
+    ModelRequest,
+    ModelResponse,
+    Origin,
+    Plugin,
+    Question,
+    Route,
+    ToolCall,
+    ToolResult,
+    command,
+    hookimpl,
+    merge_origins,
+)
+from hookline_hookspecs.file_origins import FileOrigins
+from pydantic import BaseModel, Field
+
+from . import named
+from .proposals import Proposals
+from .reach import Reach
+from .taint import charge, host_of, outside
+from .trust import Trust
+from .wording import GRAVITY, described, reason, screen, sources
+from .writes import Writes
+
+if TYPE_CHECKING:
+    from .slash import Slash
+
+ALWAYS = frozenset({"learn", "schedule", "configure", "unknown"})
+"""Effects that concern a session which has read from outside, whatever they are done to."""
+FORGET_EVERY = 86_400.0
+
+
+class ProvenanceConfig(BaseModel):
+    """Who is trusted, and how long proposals are kept."""
+
+    trust: list[str] = Field(
+        default_factory=list,
+        description="Hosts (and those below), people such as telegram:222, and tools such as "
+        "`tool NAME`, that count as the workspace does.",
+    )
+    proposal_days: float = Field(
+        default=14.0, gt=0, description="Days after which a proposal expires."
+    )
+
+
+class Provenance(Plugin[ProvenanceConfig]):
+    """Asks a person before a session that has read from outside does what lasts or leaves."""
+
+    def __init__(self, config: ProvenanceConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self.proposals = Proposals(host, config.proposal_days)
+        self.trust = Trust(host, config.trust)
+        self._writes = Writes(host)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer what is known of files to other plugins."""
+        host.services.provide(FileOrigins, self._writes)
+
+    # The verdict
+
+    @hookimpl
+    async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
+        """Ask about what would outlive a session that has read from outside, or leave it."""
+        if self.proposals.is_making(ctx):
+            changed = self.proposals.stale(ctx, ctx.effects(call))
+            told = f"{changed} has changed since this was proposed; reject it, and ask for it anew"
+            return Deny(told) if changed else None
+        await self._look_ahead(ctx, call)
+        strangers = await self._strangers(ctx, ctx.origins)
+        if not strangers:
+            return None
+        found = await self._concerns(ctx, call)
+        if not found:
+            return None
+        text = reason(strangers, found, attended=ctx.interactive)
+        # The same tests are run again and again, so that a person may say yes to them for good.
+        once = any(effect.kind != "execute" for effect in found)
+        return Ask(text, screen(call, strangers, found), once=once)
+
+    async def _strangers(self, ctx: Context, origins: Sequence[Origin]) -> Sequence[Origin]:
+        if not any(origin.kind in ("outside", "person") for origin in origins):
+            return ()
+        return outside(origins, charge(origins, _person(ctx)), await self.trust.names())
+
+    async def _concerns(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
+        """The effects that need a person's word, the gravest first."""
+        effects = ctx.effects(call)
+        found = [effect for effect in effects if effect.kind in ALWAYS]
+        away = [effect for effect in effects if effect.kind in ("send", "network")]
+        if away:
+            reach = await self._reach(ctx)
+            urls = {host_of(effect.target) for effect in away} - {""}
+            # A command names the host of an address beside the address.
+            away = [
+                one for one in away if one.kind == "send" or host_of(f"//{one.target}") not in urls
+            ]
+            found += [effect for effect in away if reach.carries_out(effect)]
+        for effect in effects:
+            # What is read from such a file may be what is run: `cat page | sh`, `cp page x; sh x`.
+            fed = call.id in ctx.stash
+            if effect.kind == "execute" and (fed or await self._is_from_outside(ctx, effect)):
+                found.append(effect)
+        return sorted(found, key=lambda effect: GRAVITY.index(effect.kind))
+
+    async def _reach(self, ctx: Context) -> Reach:
+        session = ctx.session
+        return Reach(
+            ctx.history,
+            await self.trust.names(),
+            charge(ctx.origins, _person(ctx)),
+            {tool.name: tool for tool in self.host.tools()},
+            spoken=session.parent_id is None and session.kind == "chat",
+        )
+
+    async def _is_from_outside(self, ctx: Context, effect: Effect) -> bool:
+        if not effect.target:
+            return False
+        files = named.run(effect, ctx.paths.workspace)
+        return bool(await self._writes.of(files, programs=True))
+
+    async def _look_ahead(self, ctx: Context, call: ToolCall) -> None:
+        """Note where the files came from that a call names: it may move, copy or touch them."""
+        if ctx.tool is None or ctx.tool.read_only:
+            return
+        files = named.named(call, ctx.effects(call), _folder(ctx, call))
+        if files and (origins := await self._writes.of(files)):
+            ctx.stash[call.id] = origins
+
+    @hookimpl
+    async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
+        """Refuse what is learnt from outside without a tool, which would have been asked about."""
+        if ctx.tool is not None or self.proposals.is_making(ctx):
+            return None
+        strangers = await self._strangers(ctx, lesson.origins)
+        if not strangers:
+            return None
+        return Deny(f"it was made from what came from outside ({sources(strangers)})")
+
+    # Nobody there
+
+    @hookimpl(tryfirst=True)
+    async def on_question(self, ctx: Context, question: Question) -> str | None:
+        """Answer for an accepted proposal; keep the call as one if nobody can be asked."""
+        if question.kind != "approval" or question.call is None:
+            return None
+        if self.proposals.is_making(ctx):
+            return question.choices[0]
+        if not ctx.interactive:
+            await self._keep(ctx, question.call)
+        return None
+
+    async def _keep(self, ctx: Context, call: ToolCall) -> None:
+        strangers = await self._strangers(ctx, ctx.origins)
+        found = await self._concerns(ctx, call) if strangers else ()
+        if found:
+            what, from_ = described(call, found), sources(strangers)
+            id_ = await self.proposals.keep(ctx, call, found[0].kind, what, from_)
+            ctx.notify(
+                f"Kept as proposal {id_}: {what}. `hookline proposals accept {id_}` does it."
+            )
+
+    @hookimpl
+    def around_model(self, ctx: Context, request: ModelRequest) -> Any:
+        """Play the accepted call in the model's place."""
+        if not self.proposals.is_making(ctx):
+            return None
+
+        async def played(
+            request: ModelRequest, call_next: Callable[[ModelRequest], Awaitable[ModelResponse]]
+        ) -> ModelResponse:
+            return self.proposals.response(ctx, request.model)
+
+        return played
+
+    # What is read and written
+
+    @hookimpl(trylast=True)
+    def around_tool(self, ctx: Context, call: ToolCall) -> Any:
+        """Note when a call begins that may write: what runs after it may take any time."""
+        if ctx.tool is None or ctx.tool.read_only:
+            return None
+
+        async def timed(
+            call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
+        ) -> ToolResult:
+            ctx.stash[f"began {call.id}"] = time.time()
+            return await call_next(call)
+
+        return timed
+
+    @hookimpl
+    async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
+        """Give what was read from a file the file's origins; note when such a session writes."""
+        tool = ctx.tool
+        if tool is None:
+            return None
+        effects = ctx.effects(result.call)
+        paths = [
+            ctx.paths.workspace / effect.target
+            for effect in effects
+            if effect.kind == "read" and effect.target
+        ]
+        before = ctx.stash.pop(result.call.id, ())
+        ran = before if any(effect.kind == "execute" for effect in effects) else ()
+        read = merge_origins(await self._writes.of(paths) if paths else (), ran)
+        origins = merge_origins(result.origins, read)
+        if not tool.read_only:
+            known = merge_origins(ctx.origins, origins, before)
+            strangers = await self._strangers(ctx, known)
+            if strangers:
+                began = ctx.stash.pop(f"began {result.call.id}", time.time() - result.seconds)
+                await self._writes.note(ctx.session.id, began, strangers)
+        return replace(result, origins=origins) if read else None
+
+    # People
+
+    @command("/proposals", audience="operator", category="Model and safety")
+    async def proposals_(self, ctx: Context, args: str) -> str:
+        """Show what waits for the operator's word; /proposals accept ID or reject ID."""
+        return await self._slash().proposals(ctx, args)
+
+    @command("/trust", audience="operator", category="Model and safety")
+    async def trust_(self, ctx: Context, args: str) -> str:
+        """Show who is trusted; /trust add HOST or PERSON, /trust remove WHAT."""
+        return await self._slash().trust(ctx, args)
+
+    def _slash(self) -> Slash:
+        from .slash import Slash
+
+        return Slash(self.proposals, self.trust)
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        """Register the page of proposals."""
+        from .pages import ProposalPages
+
+        ProposalPages(self.host, self.proposals, self.trust).register(register)
+
+    @hookimpl
+    def register_jobs(self, register: Callable[[Job], None]) -> None:
+        """Forget what has expired."""
+        register(Job("forget", self._forget, every=FORGET_EVERY))
+
+    async def _forget(self) -> None:
+        await self.proposals.forget()
+        await self._writes.forget()
+
+
+def _person(ctx: Context) -> str:
+    inbound = ctx.turn.inbound
+    return f"{inbound.channel}:{inbound.user_id}" if inbound.user_id else ""
+
+
+def _folder(ctx: Context, call: ToolCall) -> Path:
+    """Where a command runs."""
+    workdir = call.arguments.get("workdir")
+    return ctx.paths.workspace / workdir if isinstance(workdir, str) else ctx.paths.workspace

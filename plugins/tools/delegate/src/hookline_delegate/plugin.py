@@ -1,0 +1,159 @@
+"""The tool ``delegate``: checks a task, records it, and gives it to a sub-agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+
+from hookline_hookspecs import (
+    Context,
+    Host,
+    ModelRequest,
+    Plugin,
+    ToolError,
+    ToolOutput,
+    Turn,
+    hookimpl,
+    merge_origins,
+    tool,
+)
+from pydantic import BaseModel, Field
+
+from .report import failure, prompt, report
+from .sub_agent import SubAgent, task_key
+
+INTERRUPTED = (
+    "Interrupted: the process died while the sub-agent worked; the outcome is unknown, check what "
+    "it has done before you start another one"
+)
+SEMAPHORE_KEY = "semaphore"
+"""Key in the turn's stash: the semaphore that limits its sub-agents."""
+OPEN_TASKS_KEY = "open"
+"""Key in the turn's stash: the records of its running tasks."""
+
+
+class DelegateConfig(BaseModel):
+    """Limits of sub-agents."""
+
+    parallel: int = Field(default=3, ge=1, le=16, description="Sub-agents at a time, in one turn.")
+    max_iterations: int = Field(
+        default=30, ge=1, le=1000, description="Model calls of one sub-agent."
+    )
+    timeout: float = Field(default=900.0, gt=0, description="Seconds for one sub-agent.")
+
+
+class Delegate(Plugin[DelegateConfig]):
+    """The tool ``delegate``."""
+
+    def __init__(self, config: DelegateConfig, host: Host) -> None:
+        super().__init__(config, host)
+        self._agents: dict[str, SubAgent] = {}
+        self._tasks: set[str] = set()
+
+    # Read-only, because core runs only such calls concurrently; `_recorded` prevents a second run
+    # after a crash.
+    @tool(read_only=True, main_only=True, origin="workspace")
+    async def delegate(
+        self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
+    ) -> ToolOutput:
+        """Give a task to a sub-agent that knows only task and context; returns its report. Several
+        in one response run in parallel.
+
+        Args:
+            tools: the only tools it may use
+        """
+        if not task.strip():
+            raise ToolError("the task is blank; write what the sub-agent is to do and report")
+        agent = SubAgent(self._allowed_tools(tools), self.config.max_iterations)
+        key = task_key(ctx.turn.id, task, context, tools)
+        async with self._semaphore(ctx), self._recorded(ctx, key) as known:
+            if known:
+                return ToolOutput(INTERRUPTED, ok=False)
+            self._agents[agent.session_id] = agent
+            try:
+                turn = await agent.run(self.host, ctx, prompt(task, context), self.config.timeout)
+            finally:
+                del self._agents[agent.session_id]
+        return _result(turn, agent)
+
+    def _allowed_tools(self, requested: Sequence[str] | None) -> frozenset[str]:
+        """Return the tools a sub-agent may use. Raises ``ToolError`` for a name that is not one of
+        them."""
+        offered = {tool.name for tool in self.host.tools() if not tool.main_only}
+        unknown = [name for name in requested or () if name not in offered]
+        if unknown:
+            raise ToolError(
+                f"a sub-agent has no tool {', '.join(unknown)}; it can have: "
+                f"{', '.join(sorted(offered)) or 'none'}"
+            )
+        return frozenset(offered if requested is None else requested)
+
+    def _semaphore(self, ctx: Context) -> asyncio.Semaphore:
+        """Return the semaphore that limits the turn's sub-agents."""
+        new = asyncio.Semaphore(self.config.parallel)
+        semaphore: asyncio.Semaphore = ctx.stash.setdefault(SEMAPHORE_KEY, new)
+        return semaphore
+
+    @asynccontextmanager
+    async def _recorded(self, ctx: Context, key: str) -> AsyncIterator[bool]:
+        """Store a record of the task until it is done; yields True if a dead process left one.
+
+        The record of a cancelled task stays until the turn ends.
+        """
+        if key in self._tasks:
+            raise ToolError("a sub-agent is already working on this task; wait for its report")
+        self._tasks.add(key)
+        records = self.host.storage.kv
+        try:
+            known = await records.get(key, False)
+            await records.set(key, True)
+            ctx.stash.setdefault(OPEN_TASKS_KEY, []).append(key)
+            try:
+                yield known
+            except Exception:
+                await records.delete(key)
+                raise
+            await records.delete(key)
+        finally:
+            self._tasks.discard(key)
+
+    @hookimpl(trylast=True)
+    def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:
+        """Restrict a sub-agent to its tools; last, so after every plugin that adds some.
+
+        Its last model call asks for an answer without tools; one more ends it.
+        """
+        agent = self._agents.get(ctx.session.id)
+        if agent is None or request.purpose != "turn":
+            return None
+        if ctx.turn.iterations >= agent.limit:
+            agent.end(f"because it used all of its {agent.limit} model calls")
+        tools = tuple(schema for schema in request.tools if schema.name in agent.tools)
+        params = dict(request.params)
+        if ctx.turn.iterations == agent.limit - 1:
+            params["tool_choice"] = "none"
+        if len(tools) == len(request.tools) and params == request.params:
+            return None
+        return replace(request, tools=tools, params=params)
+
+    @hookimpl
+    async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
+        """Delete the records of tasks that were stopped with the turn."""
+        for key in ctx.stash.get(OPEN_TASKS_KEY, ()):
+            await self.host.storage.kv.delete(key)
+
+
+def _result(turn: Turn, agent: SubAgent) -> ToolOutput:
+    """Return the report of a turn. Raises ``ToolError`` if there is none."""
+    reason = failure(turn)
+    if reason:
+        raise ToolError(reason)
+    data = {"session": turn.session.id, "usage": asdict(turn.usage)}
+    read = merge_origins(*[message.origins for message in turn.messages])
+    result = ToolOutput(report(turn.reply), data=data, origins=read)
+    if turn.iterations < agent.limit:
+        return result
+    note = f"it used all of its {agent.limit} model calls; the work may be unfinished"
+    return replace(result, notes=(note,))
