@@ -26,9 +26,12 @@ TESTS_PER_COLLECTION = 500
 
 # How busy the machine is says nothing of the code, and a fixture is made once for all examples.
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-settings.register_profile("quick", max_examples=20, deadline=None, suppress_health_check=CHECKS)
-settings.register_profile("full", max_examples=200, deadline=None, suppress_health_check=CHECKS)
-settings.load_profile("quick")  # `pytest --hypothesis-profile=full` for the other
+settings.register_profile("base", deadline=None, suppress_health_check=CHECKS)
+BASE = settings.get_profile("base")
+# Two runs of the same code try the same examples. `--hypothesis-profile=full` searches for others.
+settings.register_profile("quick", BASE, max_examples=20, derandomize=True, database=None)
+settings.register_profile("full", BASE, max_examples=200, derandomize=False)
+settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:

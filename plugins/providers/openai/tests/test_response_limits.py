@@ -252,9 +252,18 @@ async def test_success_without_an_answer_is_an_error(stream, body, kind):
     assert isinstance(error, ProviderError)
 
 
-async def test_invalid_chunked_encoding_is_an_error():
-    more = "transfer-encoding: chunked\r\n"
-    error, _ = await outcome(http(b"ZZ\r\ngarbage", more=more))
+@pytest.mark.parametrize("pause", [0, 0.2])
+async def test_invalid_chunked_encoding_is_an_error(pause):
+    def body():
+        head, garbage = http(b"ZZ\r\ngarbage", more="transfer-encoding: chunked\r\n")()
+        if not pause:
+            yield head + garbage
+            return
+        yield head
+        time.sleep(pause)  # the client has begun to read the body
+        yield garbage
+
+    error, _ = await outcome(body, timeout=0.5)
     assert error.kind == "network"
 
 

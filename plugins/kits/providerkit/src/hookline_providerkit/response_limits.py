@@ -34,14 +34,26 @@ def limit_responses(limits: Limits) -> Callable[[httpx2.Response], Coroutine[Any
             self._meter = meter
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for chunk in self._inner:
+            chunks = aiter(self._inner)
+            while (chunk := await self._next(chunks)) is not None:
                 for piece in self._meter.take(chunk):
                     yield piece
                 if self._meter.is_full:
                     return
-                # The HTTP client detects silence; this detects bytes without an event.
-                if self._meter.idle() > limits.idle:
+                if self._meter.idle() > limits.idle:  # bytes came, but no event
                     raise StreamStalled(f"no event came for {limits.idle:g} s")
+
+        async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+            """Return the next bytes, or None at the end.
+
+            The HTTP client notices silence by itself, except after a chunk that cannot be parsed:
+            aiohttp 3.14 then closes the connection and leaves the reader waiting.
+            """
+            try:
+                async with asyncio.timeout(limits.idle + 1):
+                    return await anext(chunks, None)
+            except TimeoutError:
+                raise StreamStalled(f"nothing came for {limits.idle:g} s") from None
 
         async def aclose(self) -> None:
             await self._inner.aclose()
