@@ -159,7 +159,7 @@ def _show(scene: ClusterScene, killed: tuple[Machine, Machine]) -> None:
     screen.say()
     screen.say("Checked afterwards:", "bold")
     screen.say(f"  killed        {killed[0].name} and {killed[1].name}; neither was restarted")
-    screen.say(f"  {LOG}    1 line: the command has not run twice", "good")
+    screen.say(f"  {LOG}    1 line: the command did not run twice", "good")
     screen.say(f"  replies       {len(scene.asked)} messages, one reply each, in order", "good")
     screen.say()
     screen.say("How to run this on your own machines: docs/cluster.md")

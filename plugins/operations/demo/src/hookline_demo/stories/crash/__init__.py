@@ -93,11 +93,11 @@ def _killed(stage: Stage, screen: Screen) -> tuple[RunRecord, list[str]]:
     record, ended = perform(stage, PROMPT, screen, [f"you    {PROMPT}"], KILL)
     if ended.code != KILLED or ended.timed_out:
         return record, [*missing_tools(stage, record), _not_killed(record, ended)]
-    screen.say(f"The process is dead: SIGKILL, return code {ended.code}. On disk:", "bad")
+    screen.say(f"The process was killed: SIGKILL, return code {ended.code}. On disk:", "bad")
     lines, pending = _log_lines(stage), Transcript.of(stage, SESSION).called(COMMAND)
-    screen.say(f"  deploy.log         {lines} line(s): the command had done its work")
+    screen.say(f"  deploy.log         {lines} line(s): the command took effect")
     results = sum(len(call.results) for call in pending)
-    screen.say(f"  the session        {len(pending)} call of {COMMAND}, {results} results of it")
+    screen.say(f"  the session        {len(pending)} call of {COMMAND}, {results} results")
     screen.say()
     if (lines, len(pending), results) == (1, 1, 0):
         return record, []
@@ -116,7 +116,7 @@ def _not_killed(record: RunRecord, ended: RunResult) -> str:
 def _next(stage: Stage, screen: Screen) -> tuple[RunRecord, RunResult]:
     """Start again in the same session, with a new message."""
     say_command(NEXT, screen, stage)
-    first = "(first the interrupted turn: it goes on where it stopped)"
+    first = "(first the interrupted turn, which continues where it stopped)"
     return perform(stage, NEXT, screen, [first, f"you    {NEXT}"])
 
 
@@ -144,15 +144,15 @@ def _failed_checks(seen: CrashEvidence) -> list[str]:
 def _show(seen: CrashEvidence, screen: Screen) -> None:
     total = len(seen.stored.calls)
     screen.say("Checked afterwards:", "bold")
-    screen.say(f"  deploy.log         {seen.log_lines} line: the command has not run twice", "good")
+    screen.say(f"  deploy.log         {seen.log_lines} line: the command did not run twice", "good")
     screen.say(f"  the session        {total} tool calls, each with exactly one result", "good")
     screen.say(f"  run again          {', '.join(seen.repeated) or 'none'}", "good")
     screen.say(f"  result of {COMMAND}     {seen.killed_result}")
     screen.say(f"  interrupted turn   {seen.reply}")
     screen.say(f"  second message     {seen.second.reply}")
     screen.say()
-    screen.say("A call that only reads would have been repeated; one that may change something")
-    screen.say("is not: the model learns that its outcome is unknown, and looks first.")
+    screen.say("A read-only call would have been repeated. A call that may change something is")
+    screen.say("not: the model reads that its outcome is unknown, and checks first.")
 
 
 def _log_lines(stage: Stage) -> int:

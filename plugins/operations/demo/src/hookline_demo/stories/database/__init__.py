@@ -94,7 +94,7 @@ def _write(stage: Stage, screen: Screen, shop: DemoShop) -> list[str]:
         failed.append("the database was changed without approval")
     if failed:
         return failed
-    screen.say("No one approved it, and no row is changed. Once more, approved by --yes:", "bold")
+    screen.say("No one approved it, so no row was changed. Once more, approved by --yes:", "bold")
     _, failed = _send(stage, screen, shop, WRITE, "approved", grants=True)
     after, orders = shop.state(), shop.orders()
     if after.others != before.others:

@@ -43,7 +43,7 @@ def tell(stage: Stage, screen: Screen) -> bool:
     finally:
         ben.remove()
         alone.remove()
-    table(screen, "what each session took", results, COLUMNS)
+    table(screen, "calls and errors of each session", results, COLUMNS)
     wrong = [sentence for result in results for sentence in result.wrong] + approved
     counted = tuple((result.calls, result.errors) for result in results)
     if counted != EXPECTED_COUNTS:
