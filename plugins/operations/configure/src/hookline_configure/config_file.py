@@ -103,7 +103,7 @@ class ConfigFile:
         return self.save(text, self.without(text, key))
 
     def without(self, text: str, key: str) -> str:
-        """Return ``text`` without a dotted ``key``. Raises an error if it is not there."""
+        """Return ``text`` without a dotted ``key``. Raises an error if it is missing."""
         parts = _split_key(key)
         expected = _without(self._core.parse(text), parts)
         if expected is None:

@@ -35,6 +35,6 @@ class Configure(Plugin[NoConfig]):
 
     @hookimpl(tryfirst=True)
     async def on_message(self, ctx: Context, inbound: Inbound) -> None:
-        """Follow a changed config.yaml before any other plugin judges the message."""
+        """Follow a changed config.yaml before any other plugin checks the message."""
         if self._watcher is not None:
             await self._watcher.check(ctx)

@@ -1,6 +1,6 @@
 """Reads a script file: YAML, checked, as a :class:`Script`.
 
-Whatever is wrong with a file is a :class:`BadRequest` with file, line or step, and what to do.
+Every error in a file is a :class:`BadRequest` with file, line or step, and what to do.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Voice(Plugin[VoiceConfig]):
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
-        """Register the check that speech services are there."""
+        """Register the check that speech services are available."""
         register(Check("voice", self._check))
 
     def _check(self) -> CheckResult:

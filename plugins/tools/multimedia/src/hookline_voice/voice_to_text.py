@@ -15,7 +15,7 @@ NO_TRANSCRIBER = "no enabled plugin turns speech into text"
 async def transcribe_voice_message(
     ctx: Context, audio: Audio, transcriber: Transcriber | None, config: VoiceConfig
 ) -> str | None:
-    """The words of a voice message. If there are none, tell the person why and return None."""
+    """Return the words of a voice message. Without words, notify the person why and return None."""
     if transcriber is None:
         ctx.notify(f"Voice messages are not understood: {NO_TRANSCRIBER}.")
         return None
