@@ -112,7 +112,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(store, "WRITE_DELAY", LINGER)
     # What may wait for a second is shared by all turns of that second, and left out here.
-    monkeypatch.setattr(later, "SECONDS", 3600.0)
+    monkeypatch.setattr(later, "MAX_DELAY_SECONDS", 3600.0)
     monkeypatch.setattr(search, "INDEX_DELAY", 3600.0)
     counted(store.SqliteStore, "_commit", "transactions")
     counted(store.SqliteStore, "read", "reads")

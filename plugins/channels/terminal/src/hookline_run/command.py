@@ -35,7 +35,7 @@ def run(
     session: Annotated[str | None, _option("Continue or create this session.")] = None,
     model: Annotated[str | None, _option("Use this model, as provider/model.")] = None,
     mode: Annotated[str | None, _option(MODE)] = None,
-    yes: Annotated[bool, _option("Approve every request, but no denied call.", "--yes")] = False,
+    yes: Annotated[bool, _option("Approve every request. Denials still apply.", "--yes")] = False,
     no_input: Annotated[
         bool, _option("Never prompt. Calls that need approval are refused.", "--no-input")
     ] = False,

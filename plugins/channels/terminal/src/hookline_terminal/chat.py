@@ -36,7 +36,7 @@ RESUMED_ID = "With --resume: a session's id or the start of it."
 
 def chat(
     resumed: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help=RESUMED_ID, show_default=False)
+        str | None, typer.Argument(metavar="ID", help=RESUMED_ID, show_default=False)
     ] = None,
     session: Annotated[str | None, typer.Option(help=SESSION)] = None,
     continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,

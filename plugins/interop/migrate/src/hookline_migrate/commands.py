@@ -49,12 +49,7 @@ From = Annotated[
 ]
 Only = Annotated[str, typer.Option(metavar="KIND", help=f"Only this: {', '.join(KINDS[:-2])}.")]
 Secrets = Annotated[bool, typer.Option("--secrets", help="Also import the keys from its .env.")]
-Chat = Annotated[
-    str,
-    typer.Option(
-        metavar="CHANNEL:ID", help="The chat that gets its USER.md. Default: the terminal."
-    ),
-]
+Chat = Annotated[str, typer.Option(metavar="CHANNEL:ID", help="The chat that gets its USER.md.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 WORKS_WHEN_OFF = True

@@ -158,7 +158,9 @@ async def archive(plugin: Skills, name: Name) -> None:
 async def restore(
     plugin: Skills,
     name: Name,
-    version: Annotated[int | None, typer.Argument(metavar="VERSION")] = None,
+    version: Annotated[
+        int | None, typer.Argument(metavar="VERSION", help="Return to this version.")
+    ] = None,
 ) -> None:
     """Restore an archived skill, or an earlier version of a skill."""
     from .archive import restore_skill

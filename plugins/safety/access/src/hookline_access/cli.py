@@ -138,7 +138,7 @@ async def block(plugin: AccessControl, person: Who) -> None:
 @app.command("claim")
 @with_plugin
 async def claim(plugin: AccessControl) -> None:
-    """Print a one-time code. The first to send it becomes the admin."""
+    """Print a code that makes the first person to send it the admin."""
     if await plugin.people.has_admin():
         _stop("there is already an admin, who can let people in with /pair")
     code = await plugin.claims.make()

@@ -46,7 +46,7 @@ app = typer.Typer(no_args_is_help=True)
 @with_plugin
 async def show(
     plugin: AuditPlugin,
-    kind: Annotated[str, typer.Option(help=f"One of {' '.join(KINDS)}.")] = "",
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "",
     since: Since = "",
     until: Until = "",
     day: Day = "",
@@ -81,9 +81,9 @@ async def show(
 async def export(
     plugin: AuditPlugin,
     format: Annotated[  # noqa: A002
-        str, typer.Option(help=f"One of {' '.join(FORMATS)}.")
+        str, typer.Option(help=f"One of {', '.join(FORMATS)}.")
     ] = "jsonl",
-    kind: Annotated[str, typer.Option(help=f"One of {' '.join(KINDS)}.")] = "",
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = "",
     since: Since = "",
     until: Until = "",
     day: Day = "",
@@ -140,7 +140,7 @@ def grants(
     ] = "hookline",
     schema: Annotated[str, typer.Option(help="The tables' schema.")] = "public",
 ) -> None:
-    """Print SQL that makes the log append-only for gateways (PostgreSQL)."""
+    """Print SQL that makes the log append-only in PostgreSQL."""
     text = files(__package__).joinpath("grants.sql").read_text("utf-8")
     names = {"role": role, "owner": owner, "schema": schema}
     for what, name in names.items():

@@ -46,10 +46,14 @@ async def propose_skill(
 @with_plugin
 async def review(
     plugin: Skills,
-    approve: Annotated[str, typer.Option(metavar="NAME", help=WHICH)] = "",
-    reject: Annotated[str, typer.Option(metavar="NAME", help=f"{WHICH} Needs --why.")] = "",
+    approve: Annotated[
+        str, typer.Option(metavar="NAME", help=f"The proposal to approve: {WHICH}")
+    ] = "",
+    reject: Annotated[
+        str, typer.Option(metavar="NAME", help=f"The proposal to reject: {WHICH} Needs --why.")
+    ] = "",
     change: Annotated[
-        str, typer.Option(metavar="NAME", help="Copy it to your own skills to edit it.")
+        str, typer.Option(metavar="NAME", help="Copy this proposal to your own skills to edit it.")
     ] = "",
     why: Why = "",
     json: Json = False,

@@ -21,6 +21,10 @@ from ..config_file import config_file
 from ..output import as_command_errors, print_value, warn
 from ..validation import find_problems
 
+Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="A dotted key, such as session.idle_hours.")
+]
+Value = Annotated[str, typer.Argument(metavar="VALUE", help="The value, as YAML.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FAILED, USAGE = 1, 2
 
@@ -44,8 +48,8 @@ def show(json: Json = False) -> None:
 
 
 @app.command("get")
-def get(key: str, json: Json = False) -> None:
-    """Print KEY's effective value, such as that of session.idle_hours. Secrets are masked."""
+def get(key: Key, json: Json = False) -> None:
+    """Print the effective value of KEY, with secrets masked."""
     with as_command_errors():
         found: Any = command_line().configuration.effective()
     for name in key.split("."):
@@ -59,7 +63,7 @@ def get(key: str, json: Json = False) -> None:
 
 @app.command("check")
 def check() -> None:
-    """Check config.yaml and report all errors and unknown keys. Exits with 2 on any."""
+    """Check config.yaml and report all errors and unknown keys. Exits with 2 if there are any."""
     if not _is_fine():
         raise typer.Exit(USAGE)
 
@@ -83,15 +87,15 @@ def schema() -> None:
 
 
 @app.command("set")
-def set_value(key: str, value: str) -> None:
-    """Set KEY, such as session.idle_hours, to VALUE (YAML)."""
+def set_value(key: Key, value: Value) -> None:
+    """Set KEY to VALUE in config.yaml."""
     with as_command_errors():
         warn(config_file().set(key, value))
     typer.echo(f"Set {key} in {config_file().path}")
 
 
 @app.command("unset")
-def unset(key: str) -> None:
+def unset(key: Key) -> None:
     """Remove KEY from config.yaml. Its default then applies."""
     with as_command_errors():
         warn(config_file().unset(key))

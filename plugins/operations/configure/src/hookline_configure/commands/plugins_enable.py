@@ -15,7 +15,7 @@ WORKS_WHEN_OFF = True
 
 
 def enable(
-    names: list[str],
+    names: Annotated[list[str], typer.Argument(help="The plugins to switch on.")],
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Install missing plugins without asking.")
     ] = False,

@@ -34,7 +34,10 @@ def doctor(
     offline: Annotated[bool, typer.Option("--offline", help="Do not use the network.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Apply the safe fixes.")] = False,
 ) -> None:
-    """Check the installation and suggest a fix for every failing check. Exits with 1 on any."""
+    """Check the installation and suggest a fix for each failing check.
+
+    Exits with 1 if a check fails.
+    """
     # If config or store keep Hookline from starting, that is a failing row, followed by the checks
     # that need only the home's files.
     fixed = apply_fixes(plugin.host) if fix else ()

@@ -18,7 +18,8 @@ WORKS_WHEN_OFF = True
 
 
 def info(
-    name: str, json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    name: Annotated[str, typer.Argument(help="The plugin.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show a plugin's version, hooks, tools and their cost, settings, storage and recent errors."""
     try:

@@ -21,7 +21,7 @@ WORKS_WHEN_OFF = True
 @with_plugin
 async def purge(
     plugin: Inspect,
-    name: str,
+    name: Annotated[str, typer.Argument(help="The plugin.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete everything that a plugin has stored. This cannot be undone."""

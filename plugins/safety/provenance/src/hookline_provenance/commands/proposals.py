@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 @with_plugin
 async def proposals(
     plugin: Provenance,
-    action: Annotated[str, typer.Argument(metavar="[accept|reject]")] = "",
-    id: Annotated[str, typer.Argument(metavar="[ID]")] = "",  # noqa: A002
+    action: Annotated[
+        str, typer.Argument(metavar="accept|reject", help="Accept or reject the action ID.")
+    ] = "",
+    id: Annotated[  # noqa: A002
+        str, typer.Argument(metavar="ID", help="The action's id, as listed.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List held actions, or accept or reject one.

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 @with_plugin
 async def trust(
     plugin: Provenance,
-    action: Annotated[str, typer.Argument(metavar="[add|remove]")] = "",
-    what: Annotated[str, typer.Argument(metavar="[HOST|PERSON|TOOL]")] = "",
+    action: Annotated[
+        str, typer.Argument(metavar="add|remove", help="Add to the list or remove from it.")
+    ] = "",
+    what: Annotated[
+        str, typer.Argument(metavar="HOST|PERSON|TOOL", help="A host, CHANNEL:USER or `tool NAME`.")
+    ] = "",
 ) -> None:
     """List or change the hosts, people and tools whose text is trusted like the workspace's."""
     if not action:
