@@ -211,7 +211,7 @@ def _turn_row(goal: Goal, ended: GoalTurnResult) -> dict[str, Any]:
 
 
 def _goal(row: Mapping[str, Any]) -> Goal:
-    given = {name: row[name] for name in Goal.__slots__}
-    given["address"] = json.loads(row["address"])
-    given["denied"] = tuple(json.loads(row["denied"]))
-    return Goal(**given)
+    fields = {name: row[name] for name in Goal.__slots__}
+    fields["address"] = json.loads(row["address"])
+    fields["denied"] = tuple(json.loads(row["denied"]))
+    return Goal(**fields)

@@ -139,18 +139,18 @@ class SchedulePages:
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /schedule/add``: ``prompt when zone chat``"""
-        given = await read_form(request)
-        prompt, source = given.get("prompt", "").strip(), "the page of the schedule"
-        when, zone = given.get("when", ""), given.get("zone", "").strip()
+        form = await read_form(request)
+        prompt, source = form.get("prompt", "").strip(), "the page of the schedule"
+        when, zone = form.get("when", ""), form.get("zone", "").strip()
         try:
             if prompt:
                 prompt = await self._host.learn(prompt, source, "schedule", origins=())
-            chat = await self._chat(given.get("chat", TERMINAL_LABEL), _own(request))
+            chat = await self._chat(form.get("chat", TERMINAL_LABEL), _own(request))
             job = await self._commands().add(chat, when, prompt, zone)
         except Refused as error:
-            return await self._view(request, given, {"prompt": _sentence(error)})
+            return await self._view(request, form, {"prompt": _sentence(error)})
         except HooklineError as error:
-            return await self._view(request, given, _field_error(given, error))
+            return await self._view(request, form, _field_error(form, error))
         return Redirect("/schedule", self._commands().added(job))
 
     async def _chat(self, label: str, own: JobChat) -> JobChat:

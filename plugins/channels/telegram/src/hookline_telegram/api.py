@@ -53,9 +53,9 @@ class Api:
 
         Names are capitalized (``SendMessage``); for ``sendMessage`` the library warns.
         """
-        given = {name: value for name, value in parameters.items() if value is not None}
+        fields = {name: value for name, value in parameters.items() if value is not None}
         try:
-            return await self._bot.do_api_request(method, given, read_timeout=seconds)
+            return await self._bot.do_api_request(method, fields, read_timeout=seconds)
         except refusals.TelegramError as error:
             raise _map_error(error) from None
 

@@ -69,8 +69,8 @@ class AuthenticatedApp:
         for origin in headers.getlist("origin"):
             if not self._is_ours(urlsplit(origin).netloc if "://" in origin else ""):
                 return 403, "Pages of other sites may not call this server.", {}
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        digest = hashlib.sha256(given.strip().encode("utf-8", "replace")).hexdigest()
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        digest = hashlib.sha256(token.strip().encode("utf-8", "replace")).hexdigest()
         if scheme.casefold() != "bearer" or not hmac.compare_digest(digest, self._digest):
             text = "Send the token as `Authorization: Bearer TOKEN`."
             return 401, text, {"WWW-Authenticate": "Bearer"}

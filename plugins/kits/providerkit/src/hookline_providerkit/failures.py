@@ -127,9 +127,9 @@ class Failures:
         if isinstance(detail, BaseException):
             detail = _exception_text(detail)
         text = error_text(detail, self._redact) or "it gave no reason"
-        given = {"detail": text, **self.fields, **fields}
-        given["when"] = f"in {wait:.0f} s" if wait else "in a minute"
-        sentence = self.sentences[cause].format_map(given)
+        values = {"detail": text, **self.fields, **fields}
+        values["when"] = f"in {wait:.0f} s" if wait else "in a minute"
+        sentence = self.sentences[cause].format_map(values)
         return ERRORS[cause](self._redact(sentence), retry_after=wait)
 
 

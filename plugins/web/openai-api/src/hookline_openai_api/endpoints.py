@@ -164,10 +164,10 @@ class ApiEndpoints:
         run = await self._load_response(request)
         if request.query_params.get("stream") != "true":
             return JSONResponse(ResponseFormat.read(run).response)
-        given = request.query_params.get("starting_after", "-1")
-        if not given.lstrip("-").isdecimal() or len(given) > 12:
+        position = request.query_params.get("starting_after", "-1")
+        if not position.lstrip("-").isdecimal() or len(position) > 12:
             raise invalid_request("starting_after must be a whole number.", "starting_after")
-        after = int(given)
+        after = int(position)
         wire = ResponseFormat(run)
 
         def later(events: Iterator[Any]) -> list[Any]:

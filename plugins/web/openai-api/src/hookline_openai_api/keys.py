@@ -95,9 +95,9 @@ class KeyRing:
         """Return the owner of a bearer token, or None."""
         if not token.startswith(PREFIX) or not token.isascii() or len(token) > 100:
             return None
-        wanted = digest(token)
+        token_digest = digest(token)
         rows = await self._rows.get(
-            wanted, lambda: self._host.storage.fetch("key_by", digest=wanted)
+            token_digest, lambda: self._host.storage.fetch("key_by", digest=token_digest)
         )
         if not rows:
             return None

@@ -35,11 +35,11 @@ def read_response(data: dict[str, Any]) -> ApiRequest:
         ignored = tuple(name for name in ignored if name != "max_output_tokens")
     system = [read_field(data, "instructions", str, "")]
     parsed: list[ClientMessage] = []
-    given = data.get("input")
-    if isinstance(given, str):
-        parsed.append(ClientMessage("user", MessageContent(given)))
-    elif isinstance(given, list):
-        for number, item in enumerate(given):
+    input_ = data.get("input")
+    if isinstance(input_, str):
+        parsed.append(ClientMessage("user", MessageContent(input_)))
+    elif isinstance(input_, list):
+        for number, item in enumerate(input_):
             _read_item(item, f"input[{number}]", system, parsed)
     else:
         raise invalid_request("input must be a string or a list of items.", "input", "invalid_type")

@@ -86,7 +86,7 @@ class LoginPages:
         sender = _sender(request)
         self._rules.require_own_origin(dict(request.scope), sender)
         self._rates.take("login", sender.address, MAX_LOGINS_PER_MINUTE)
-        code, wanted, switch = _parse_login(await request.body())
+        code, next_path, switch = _parse_login(await request.body())
         before = await self._current(request, sender)
         agent = request.headers.get("user-agent", "")
         try:
@@ -101,10 +101,10 @@ class LoginPages:
                 "This link has been used already or has expired.",
                 "Run `hookline web` for a new one, or ask the person who sent it.",
             )
-        wanted = local_path(wanted)
-        if login.identity.role == "auditor" and wanted == "/":
-            wanted = "/insights"  # auditors have no chat
-        response = JSONResponse({"next": wanted})
+        next_path = local_path(next_path)
+        if login.identity.role == "auditor" and next_path == "/":
+            next_path = "/insights"  # auditors have no chat
+        response = JSONResponse({"next": next_path})
         self._cookies.write(response, sender, login.token)
         return response
 
@@ -131,9 +131,9 @@ def _parse_login(body: bytes) -> tuple[str, str, bool]:
     try:
         data = json.loads(body)
         code = data["code"]
-        wanted = data.get("next") or "/"
-        if isinstance(code, str) and isinstance(wanted, str) and 0 < len(code) <= MAX_CODE_CHARS:
-            return code, wanted, data.get("switch") is True
+        next_path = data.get("next") or "/"
+        if isinstance(code, str) and isinstance(next_path, str) and 0 < len(code) <= MAX_CODE_CHARS:
+            return code, next_path, data.get("switch") is True
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise Problem(400, "bad_request", 'Send the JSON object {"code": "…"}.')

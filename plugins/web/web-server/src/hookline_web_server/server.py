@@ -162,11 +162,11 @@ class HttpServer:
 def _raise_open_files_limit() -> int:
     """Raise the limit of open files as far as needed and allowed, and return it."""
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = (
+    needed = (
         REQUESTED_OPEN_FILES if most == resource.RLIM_INFINITY else min(REQUESTED_OPEN_FILES, most)
     )
-    if now != resource.RLIM_INFINITY and now < wanted:
+    if now != resource.RLIM_INFINITY and now < needed:
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-            now = wanted
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
+            now = needed
     return REQUESTED_OPEN_FILES if now == resource.RLIM_INFINITY else now

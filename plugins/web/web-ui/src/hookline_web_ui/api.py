@@ -243,8 +243,8 @@ class Api:
         except ValueError:
             raise _bad("duration must be a number of seconds.") from None
         name, voice = query.get("name", ""), query.get("voice") == "1"
-        given = (who, id_, _chunks(request), name, voice, duration)
-        file, known = await self._pages.files.put(*given)
+        arguments = (who, id_, _chunks(request), name, voice, duration)
+        file, known = await self._pages.files.put(*arguments)
         return _json(file, 200 if known else 201)
 
     async def file(self, request: Request) -> Response:

@@ -84,8 +84,8 @@ class MigrationSource(ABC):
 
     def item(self, kind: str, key: str, place: str, data: Mapping[str, Any]) -> Item:
         """Return an item whose id is derived from the program, the kind and ``key``."""
-        given = "\0".join([self.name, kind, key]).encode("utf-8", "replace")
-        id_ = hashlib.sha256(given).hexdigest()[:16]
+        key_bytes = "\0".join([self.name, kind, key]).encode("utf-8", "replace")
+        id_ = hashlib.sha256(key_bytes).hexdigest()[:16]
         return Item(id_, kind, f"{self.name}: {place}", data)
 
     def report_only(self, kind: str, place: str, outcome: Outcome) -> SourceEntry:

@@ -217,8 +217,8 @@ def parse_tool_calls(value: Any) -> tuple[tuple[str, str, Mapping[str, Any]], ..
                 arguments = json.loads(arguments)
             except (ValueError, RecursionError):
                 arguments = {"text": as_text(arguments)}
-        given = {as_text(key): value for key, value in as_dict(arguments).items()}
-        found.append((as_text(call.get("id")), as_text(function.get("name")), given))
+        by_name = {as_text(key): value for key, value in as_dict(arguments).items()}
+        found.append((as_text(call.get("id")), as_text(function.get("name")), by_name))
     return tuple(found)
 
 

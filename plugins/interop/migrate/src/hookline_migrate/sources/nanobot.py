@@ -89,12 +89,12 @@ class Nanobot(MigrationSource):
         path = f"{folder}/jobs.json"
         found = {as_text(job.get("id")): job for job in self._read_jobs(path)}
         for row in self._actions(f"{folder}/action.jsonl"):
-            given = as_dict(row.get("params"))
-            id_ = as_text(given.get("id") or given.get("job_id"))
+            params = as_dict(row.get("params"))
+            id_ = as_text(params.get("id") or params.get("job_id"))
             if row.get("action") in ("remove", "delete", "del"):
                 found.pop(id_, None)
-            elif given:
-                found[id_] = {**found.get(id_, {}), **given}
+            elif params:
+                found[id_] = {**found.get(id_, {}), **params}
         for id_, job in found.items():
             payload = as_dict(job.get("payload"))
             when, zone, lost = parse_schedule(as_dict(job.get("schedule")))

@@ -83,12 +83,13 @@ class OpenClaw(MigrationSource):
         named = as_text(as_dict(agents.get("defaults")).get("workspace"))
         path = "workspace"
         if named:
-            given = Path(named).expanduser()
-            if given.is_absolute() and not given.is_relative_to(self.folder.root):
+            configured = Path(named).expanduser()
+            if configured.is_absolute() and not configured.is_relative_to(self.folder.root):
                 reason = f"the workspace {named} is outside of {self.folder.root}. Copy it there"
                 yield self.report_only("document", named, Outcome("blocked", "", reason))
                 return
-            path = str(given.relative_to(self.folder.root)) if given.is_absolute() else named
+            root = self.folder.root
+            path = str(configured.relative_to(root)) if configured.is_absolute() else named
         yield from self.document(f"{path}/SOUL.md", "SOUL.md")
         for name in ("AGENTS.md", "IDENTITY.md"):
             yield from self.document(f"{path}/{name}", f"context/{name}")

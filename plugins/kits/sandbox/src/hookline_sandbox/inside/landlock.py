@@ -65,8 +65,8 @@ def restrict(settings: dict[str, list[str]]) -> None:
 
 def _made(libc: ctypes.CDLL, files: int, version: int) -> int:
     words = [files, _NET if version >= 4 else 0, _SCOPES if version >= 6 else 0]
-    given = struct.pack("=3Q", *words)[: 24 if version >= 6 else 16 if version >= 4 else 8]
-    made = libc.syscall(CREATE, given, ctypes.c_size_t(len(given)), ctypes.c_uint32(0))
+    attributes = struct.pack("=3Q", *words)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    made = libc.syscall(CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
     return _checked(made, "landlock_create_ruleset")
 
 
@@ -96,8 +96,8 @@ def _powerless(libc: ctypes.CDLL) -> None:
 def _filter(libc: ctypes.CDLL) -> None:
     lines = filters.no_sockets()
     held = ctypes.create_string_buffer(lines)
-    given = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
-    _checked(libc.prctl(_SET_SECCOMP, _FILTER, given, 0, 0), "seccomp")
+    program = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
+    _checked(libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0), "seccomp")
 
 
 def _libc() -> ctypes.CDLL:
