@@ -1,4 +1,4 @@
-"""The page of config.yaml, from core's pydantic models and the packaged defaults."""
+"""Generates the page about config.yaml from core's pydantic models and the packaged defaults."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ INTRO = """# Configuration
 
 One file, `config.yaml` in Hookline's home (`~/.hookline`, or `HOOKLINE_HOME`). Every key is
 optional. `${VAR}` and `${VAR:-default}` are replaced from the environment and from `.env` in the
-same folder. An unknown key warns; a wrong value in a plugin's section switches that plugin off and
-says why (of `mcp`, a wrong server alone); a wrong value elsewhere stops the start.
+same folder. An unknown key is a warning. An invalid value in a plugin's section switches that
+plugin off and says why (in the section of `mcp`, only the server with the invalid value). An
+invalid value elsewhere prevents the start.
 
-Every key can be set for one run by a variable: `HOOKLINE_`, then the key in capitals, nested with
-`__`, dashes as `_`. The value is read as YAML.
+Every key can be set for one run by an environment variable: `HOOKLINE_`, then the key in capitals,
+nested with `__`, dashes as `_`. The value is read as YAML.
 """
 PRESETS = """
 ## Presets
 
-Providers that need no section. Without `model`, the first one is used whose key or base-URL
-variable is set.
+Providers that work without a section. Without `model`, the first one whose key or base-URL variable
+is set is used.
 """
 STANDARD = """
 ## The standard set
 
-These plugins are on when they are installed and `plugins` does not switch them off, in this order;
-the first is outermost.
+These plugins are on if they are installed and `plugins` does not switch them off. They are called
+in this order; the first is outermost.
 """
 PLAIN = {
     "string": "text",
@@ -73,7 +74,7 @@ def page() -> str:
 
 
 def keys() -> Iterator[Key]:
-    """Every key of config.yaml, nested ones by their dotted path."""
+    """Every key of config.yaml, with its dotted path."""
     schema = ConfigFile.model_json_schema()
     yield from _keys(schema, schema["$defs"], "")
 
@@ -92,7 +93,7 @@ def _keys(section: Mapping[str, Any], defs: Mapping[str, Any], prefix: str) -> I
 
 
 def _section(field: Any, defs: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The schema of the section that a field refers to, if it is one."""
+    """The schema of the section that a field refers to; None if it is not a section."""
     if not isinstance(field, Mapping) or "$ref" not in field:
         return None
     found: Mapping[str, Any] = defs[field["$ref"].rpartition("/")[2]]
@@ -119,7 +120,7 @@ def _row(key: Key) -> tuple[str, str, str, str]:
 
 
 def _standard(order: list[str]) -> str:
-    """Those of the standard set that are in this repository, in the order of their calls."""
+    """The plugins of the standard set that are in this repository, in call order."""
     here = {found.name: found for found in plugin_list.plugins()}
     lines = [f"1. [{name}](../plugins/{here[name].file})" for name in order if name in here]
     return "\n".join(lines) + "\n"

@@ -1,8 +1,8 @@
-"""Records the first ten minutes on a real terminal, as a page of text and as one picture.
+"""Records the first ten minutes on a real terminal, as a page and a picture.
 
 ``uv run python docs/_gen/first_session.py`` plays ``hookline init`` with a local server, a fix with
-a diff and an approval, a rewind and a resumed chat. The server's words are scripted; the program,
-its tools, its questions and its screens are real. It writes ``docs/first-session.md`` and
+a diff and an approval, a rewind and a resumed chat. The server's answers are scripted; the program,
+its tools, questions and screens are real. It writes ``docs/first-session.md`` and
 ``docs/assets/first-session.svg``.
 """
 
@@ -71,7 +71,7 @@ _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 
 def main() -> None:
-    """Record, and write both files."""
+    """Record the session and write both files."""
     screens = dict(record())
     (DOCS / "assets").mkdir(exist_ok=True)
     (DOCS / "assets" / "first-session.svg").write_text(svg(screens), "utf-8")
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def record() -> Iterator[tuple[str, str]]:
-    """Play the session; the name and the text of each screen."""
+    """Play the session; yield the name and text of each screen."""
     with tempfile.TemporaryDirectory(prefix="stats-") as folder, OpenAIServer(WORDS) as server:
         work, home = Path(folder) / "stats", Path(folder) / "home"
         work.mkdir()
@@ -128,13 +128,13 @@ def record() -> Iterator[tuple[str, str]]:
 def page(screens: dict[str, str]) -> str:
     """The page in Markdown."""
     parts = [INTRO]
-    for name, (title, told) in CHAPTERS.items():
-        parts.append(f"## {title}\n\n{told}\n\n```text\n{steady(screens[name])}\n```\n")
+    for name, (title, text) in CHAPTERS.items():
+        parts.append(f"## {title}\n\n{text}\n\n```text\n{steady(screens[name])}\n```\n")
     return "\n".join(parts)
 
 
 def steady(text: str) -> str:
-    """A screen without what differs from one recording to the next."""
+    """Replace everything in a screen that differs between recordings."""
     for pattern, shown in (
         (_SESSION, "20260101-0a1b2c3d"),
         (_TIME, "2026-01-01 09:30"),
@@ -149,9 +149,9 @@ def steady(text: str) -> str:
 
 
 def svg(screens: dict[str, str]) -> str:
-    """The screens below each other, each with its title, in a monospaced type."""
+    """The screens one below the other, each with its title, in a monospaced font."""
     lines: list[tuple[str, str]] = []
-    for name, (title, _told) in CHAPTERS.items():
+    for name, (title, _text) in CHAPTERS.items():
         lines += [
             ("title", title),
             *(("", line) for line in steady(screens[name]).split("\n")),
@@ -191,16 +191,22 @@ def _screen(env: dict[str, str], work: Path, *arguments: str) -> Iterator[Termin
 
 
 def _environment(home: Path, address: str) -> dict[str, str]:
-    """Nobody's keys and settings; the server is found as vLLM."""
+    """An environment without keys and settings, in which the server is found as vLLM."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("HOOKLINE") and not name.endswith(("_KEY", "_TOKEN", "_URL"))
     }
-    nothing = dict.fromkeys(
+    no_servers = dict.fromkeys(
         ("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), "http://127.0.0.1:9/v1"
     )
-    return {**kept, **nothing, "HOOKLINE_HOME": str(home), "VLLM_BASE_URL": address, "USER": "you"}
+    return {
+        **kept,
+        **no_servers,
+        "HOOKLINE_HOME": str(home),
+        "VLLM_BASE_URL": address,
+        "USER": "you",
+    }
 
 
 if __name__ == "__main__":

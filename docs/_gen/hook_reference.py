@@ -1,4 +1,4 @@
-"""The page of all hooks, from ``hookline_hookspecs.HOOKS`` and the typed methods."""
+"""Generates the page about hooks from ``hookline_hookspecs.HOOKS`` and the typed methods."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from plugin_list import plugin_pages
 
 INTRO = f"""# Hooks
 
-A hook is a method of a plugin, marked `@hookimpl`, that core calls at a fixed place. It may be
+A hook is a method of a plugin, marked `@hookimpl`, that core calls at a fixed point. It may be
 `def` or `async def`, except the `register_*` hooks, which are `def`. Hooks of a turn take `ctx`
-(see [Context](types.md#Context)) and one event. This page is made from the specs of version
-{API[0]}.{API[1]} of the contract.
+(see [Context](types.md#Context)) and one event. This page is generated from the specs of contract
+version {API[0]}.{API[1]}.
 
-If you need to answer, implement a hook. If you only listen, subscribe to the [signal](#signals) of
-the same name. Each hook is of one of seven [kinds](../authors/kinds/index.md), which says how the
-answers of several plugins become one and what a failure means.
+To return something, implement a hook. To be notified only, subscribe to the [signal](#signals) of
+the same name. Each hook has one of six [kinds](../authors/kinds/index.md), which defines how the
+results of several plugins are combined and what a failure means.
 
 ## Kinds
 """
 AFTER_KINDS = """
-**Order.** Plugins are called in the order of the configuration; the standard set has an order of
-its own, and other plugins follow as they are written in `config.yaml`. Hooks after the deed
-(`post_*`, `end_*`, `teardown`) run in the reverse order. `tryfirst` is called first and `trylast`
-last, on every hook.
+**Order.** Plugins are called in the order of the configuration: the standard set in its own order,
+then other plugins in the order of `config.yaml`. Hooks that run after something happened (`post_*`,
+`end_*`, `teardown`) use the reverse order. On every hook, `tryfirst` is called first and `trylast`
+last.
 
-**Deadline.** The time that one `async def` implementation may take; exceeding it counts as a
+**Deadline.** The time that an `async def` implementation may take; exceeding it counts as a
 failure.
 
 """
@@ -41,27 +41,27 @@ failure.
 FAILURE_POLICY: dict[Kind, str] = {
     "collect": "that contribution is skipped",
     "pipeline": "that step is skipped",
-    "first": "the next one is asked",
+    "first": "the next plugin is called",
     "guard": "Deny (fails closed)",
     "observe": "it is logged",
-    "around": "the middleware's fault becomes an error result that names it",
+    "around": "the failure becomes an error result that names the plugin",
 }
 COMBINED: dict[Kind, str] = {
     "collect": "all contributions, in order",
-    "pipeline": "each sees the previous one's output; None leaves it unchanged",
-    "first": "the first answer that is not None wins",
+    "pipeline": "each gets the previous one's output; None leaves it unchanged",
+    "first": "the first result that is not None wins",
     "guard": "the strictest verdict wins: Deny > Ask > Answer > None",
     "observe": "nothing is returned",
     "around": "middleware, nested in order",
 }
-OWN_FAILURE = {"setup": "the plugin is undone completely and marked `failed` with the reason"}
-"""Hooks whose failure means more than that of their kind."""
+OWN_FAILURE = {"setup": "all of the plugin is undone; its state is `failed`, with the reason"}
+"""Hooks whose failure differs from that of their kind."""
 ALIASES = {
     "Verdict": "Deny | Ask | Answer",
     "ToolMiddleware": "Callable[[ToolCall, CallTool], Awaitable[ToolResult]]",
     "ModelMiddleware": "Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]",
 }
-"""What the short names in the specs' signatures stand for."""
+"""Aliases in the specs' signatures, and the types that they stand for."""
 
 
 def page() -> str:
@@ -87,7 +87,7 @@ def _hook(hook: HookSpec) -> str:
         ("used here by", _users(hook.name)),
     ]
     if hook.background:
-        rows.append(("runs", "in the background, after the reply has left"))
+        rows.append(("runs", "in the background, after the reply was sent"))
     return "\n".join(
         [
             f"### `{hook.name}`\n",
@@ -105,7 +105,7 @@ def _kind(kind: str) -> str:
 
 
 def _returned(hook: HookSpec, function: object) -> str:
-    """What an implementation may return, as a type, with links to what is in it."""
+    """The type that an implementation may return, with links to its parts."""
     if hook.sync:
         return f"nothing; call `{hook.event}`"
     assert inspect.isfunction(function)
@@ -136,15 +136,15 @@ def _signature(function: object) -> str:
 
 
 def _event(hook: HookSpec, function: object) -> str:
-    """The event's type and, where it is a dataclass, its fields."""
+    """The event's type and, if it is a dataclass, its fields."""
     assert inspect.isfunction(function)
     named = str(inspect.signature(function).parameters[hook.event].annotation)
     kind = getattr(hookline_hookspecs, named, None)
     if not inspect.isclass(kind):
         return f"`{hook.event}` is {_callback(named)}.\n"
     heading = f"`{hook.event}` is a [{named}](types.md#{named})"
-    told = f":\n\n{fields(kind)}" if dataclasses.is_dataclass(kind) else "."
-    return f"{heading}{told}\n"
+    rest = f":\n\n{fields(kind)}" if dataclasses.is_dataclass(kind) else "."
+    return f"{heading}{rest}\n"
 
 
 def _callback(named: str) -> str:

@@ -1,4 +1,4 @@
-"""Which plugins of this repository implement a hook, by their installed classes."""
+"""Finds the plugins of this repository that implement a hook, from their installed classes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ GROUP = "hookline.plugins"
 
 @cache
 def users() -> dict[str, list[str]]:
-    """The plugins that implement each hook, by name; hooks without users are there too."""
+    """The plugins that implement each hook, by name; hooks without users are included."""
     found: dict[str, list[str]] = {hook: [] for hook in HOOKS}
     for name, kind in sorted(classes().items()):
         # A setting may choose a subclass with more hooks.
         kinds = [kind, *kind.__subclasses__()]
         for hook in HOOKS:
-            if any(hasattr(getattr(one, hook, None), "hookline_impl") for one in kinds):
+            if any(hasattr(getattr(cls, hook, None), "hookline_impl") for cls in kinds):
                 found[hook].append(name)
     return found
 
 
 @cache
 def classes() -> dict[str, type]:
-    """The classes of this repository's plugins that are installed and can be loaded."""
+    """The installed and importable classes of this repository's plugins."""
     here = plugin_list.plugin_pages()
     points = [point for point in entry_points(group=GROUP) if point.name in here]
     loaded = {point.name: _loaded(point) for point in points}

@@ -1,4 +1,4 @@
-"""Adds the generated pages while the site is built. Named under ``hooks`` in mkdocs.yml."""
+"""Adds the generated pages while the site is built; configured under ``hooks`` in mkdocs.yml."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLUGIN_SECTION = "Plugins"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put each plugin's page into the navigation."""
+    """Add each plugin's page to the navigation."""
     for section in config.nav or ():
         if PLUGIN_SECTION in section:
             section[PLUGIN_SECTION] += [{p.name: f"plugins/{p.file}"} for p in plugins()]
@@ -19,7 +19,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages to those that stand in the folder, in place of committed ones."""
+    """Add the generated pages to the site, replacing committed ones."""
     for path, text in pages().items():
         if committed := files.get_file_from_path(path):
             files.remove(committed)

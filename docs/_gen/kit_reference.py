@@ -1,4 +1,4 @@
-"""The page of the kits: what ``channelkit``, ``webkit`` and ``providerkit`` export."""
+"""Generates the page about the exports of ``channelkit``, ``webkit`` and ``providerkit``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KITS = ("channelkit", "webkit", "providerkit")
 INTRO = """# Kits
 
 Libraries for plugins of one kind. A kit has no entry point: declare it as a dependency and import
-it. What a kit exports is stable as the [contract](../authors/versions.md) is; the rest of a kit may
+it. A kit's exports are as stable as the [contract](../authors/versions.md); its other parts may
 change.
 """
 

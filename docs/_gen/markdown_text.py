@@ -1,4 +1,4 @@
-"""Small helpers to write Markdown: tables, code, and docstrings as they stand in the source."""
+"""Helpers to write Markdown: tables, code, and docstrings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def code(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown of one line."""
+    """A table; cells are single lines of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def docstring(text: str | None) -> str:
-    """A docstring as Markdown: its code, its references and its ``Args:`` lists."""
+    """Convert a docstring to Markdown: its code, references and ``Args:`` lists."""
     text = _ROLE.sub(r"`\1`", inspect.cleandoc(text or "")).replace("``", "`")
     return "\n".join(_lists(text.splitlines()))
 

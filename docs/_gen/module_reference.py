@@ -19,7 +19,7 @@ _QUOTED_ANNOTATION = re.compile(r"(: |-> )'([^']*)'")
 
 
 class Value(NamedTuple):
-    """A type alias or a constant, with its value as source text and the docstring below it."""
+    """A type alias or constant, with its value as source text and its docstring."""
 
     name: str
     text: str
@@ -27,7 +27,7 @@ class Value(NamedTuple):
 
 
 def public_classes(module: ModuleType) -> list[type]:
-    """The classes that a module defines for others, in the order of its source."""
+    """The public classes of a module, in the order of its source."""
     return [
         kind
         for name, kind in vars(module).items()
@@ -51,7 +51,7 @@ def public_values(module: ModuleType, exported: Collection[str]) -> list[Value]:
 
 
 def _assigned(node: ast.stmt | None) -> tuple[str, ast.expr, bool] | None:
-    """Name, value and whether it is a type alias, of an assignment to one name."""
+    """For an assignment to one name: the name, the value, and whether it is a type alias."""
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
         return node.target.id, node.value, "TypeAlias" in ast.unparse(node.annotation)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -60,7 +60,7 @@ def _assigned(node: ast.stmt | None) -> tuple[str, ast.expr, bool] | None:
 
 
 def _alias(value: ast.expr) -> str:
-    """The values of a ``Literal``; another alias without the quotes of forward references."""
+    """The values of a ``Literal``; other aliases as text without quotes."""
     text = ast.unparse(value)
     if text.startswith("Literal["):
         return ", ".join(repr(one) for one in ast.literal_eval(f"[{text[8:-1]}]"))
@@ -73,7 +73,7 @@ def _doc_of(node: ast.stmt | None) -> str:
 
 
 def values_table(values: list[Value]) -> str:
-    """The aliases and constants as a table; each can be linked to by its name."""
+    """The aliases and constants as a table with an anchor for each name."""
     rows = [
         (f'<a id="{one.name}"></a>{code(one.name)}', code(one.text), one.doc.replace("\n", " "))
         for one in values
@@ -100,8 +100,10 @@ def _default(field: dataclasses.Field[object]) -> str:
 
 
 def described(kind: type, imported_from: str = "") -> str:
-    """A class: its docstring, fields or attributes, and methods. ``imported_from`` is a module that
-    is named below the heading."""
+    """A class: its docstring, fields or attributes, and methods.
+
+    ``imported_from`` is a module that is named below the heading.
+    """
     lines = [_heading(kind.__name__), docstring(kind.__doc__), ""]
     if imported_from:
         lines += [f"`from {imported_from} import {kind.__name__}`", ""]
@@ -129,11 +131,12 @@ def _attributes(kind: type) -> str:
         if not name.startswith("_")
     }
     docs = _attribute_docs(kind)
-    told = [
+    described_attributes = [
         f"`{name}: {annotations[name]}`\n:   {docs[name]}\n" for name in annotations if name in docs
     ]
     rows = [(code(name), code(text)) for name, text in annotations.items() if name not in docs]
-    return "\n".join([*([table(("attribute", "type"), rows)] if rows else []), *told])
+    tables = [table(("attribute", "type"), rows)] if rows else []
+    return "\n".join([*tables, *described_attributes])
 
 
 def _annotation(annotation: object) -> str:
@@ -141,7 +144,7 @@ def _annotation(annotation: object) -> str:
 
 
 def _attribute_docs(kind: type) -> dict[str, str]:
-    """The docstrings that stand below a class's annotated attributes."""
+    """The docstrings of a class's annotated attributes."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     found: dict[str, str] = {}
     body = getattr(tree, "body", [])
@@ -167,7 +170,7 @@ def _function(member: object) -> object:
 
 
 def _call(name: str, member: object) -> str:
-    """How a public method or property is written by its user; empty for anything else."""
+    """The signature of a public method or property; empty for other members."""
     called = _function(member)
     if (name.startswith("_") and name != "__getitem__") or not inspect.isfunction(called):
         return ""
@@ -180,5 +183,5 @@ def _call(name: str, member: object) -> str:
 
 
 def signature_text(signature: inspect.Signature) -> str:
-    """A signature without the quotes of its annotations and without addresses in memory."""
+    """A signature without quotes around annotations and without memory addresses."""
     return _ADDRESS.sub("", _QUOTED_ANNOTATION.sub(r"\1\2", str(signature)))

@@ -1,4 +1,4 @@
-"""Every generated page of the site, made from the sources in this repository."""
+"""All generated pages of the site."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import type_reference
 
 
 def pages() -> dict[str, str]:
-    """Path in the site's sources to Markdown."""
-    made = {
+    """The Markdown of each page, by its path in the site's sources."""
+    generated = {
         "reference/hooks.md": hook_reference.page(),
         "reference/types.md": type_reference.page(),
         "reference/kits.md": kit_reference.page(),
@@ -19,4 +19,5 @@ def pages() -> dict[str, str]:
         "plugins/index.md": plugin_list.page(),
         "changelog.md": (plugin_list.ROOT / "CHANGELOG.md").read_text("utf-8"),
     }
-    return made | {f"plugins/{found.file}": found.readme for found in plugin_list.plugins()}
+    readmes = {f"plugins/{found.file}": found.readme for found in plugin_list.plugins()}
+    return generated | readmes

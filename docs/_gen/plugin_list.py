@@ -1,4 +1,4 @@
-"""The pages of the plugins in this repository, from their ``pyproject.toml`` and README."""
+"""Generates the pages about the plugins from their ``pyproject.toml`` and README."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = {"hookline.plugins": "plugin", "hookline.providers": "provider", "hookline.stores": "store"}
 INTRO = """# Plugins
 
-What comes with this repository. A *plugin* is switched on and off by its name under `plugins` in
-`config.yaml`; a *provider* or *store* is chosen by `model` or `store`; a *library* is code that
+The packages in this repository. A *plugin* is switched on and off by its name under `plugins` in
+`config.yaml`; a *provider* or *store* is chosen with `model` or `store`; a *library* is code that
 plugins share. `uv sync` in a clone installs the standard set.
 """
 
 
 class Listed(NamedTuple):
-    """A dist as the list shows it; ``about`` is its README's first paragraph."""
+    """A distribution in the list; ``about`` is the first paragraph of its README."""
 
     name: str
     dist: str
@@ -51,7 +51,7 @@ def page() -> str:
 
 
 def plugins() -> Iterator[Listed]:
-    """Every dist under ``plugins/``, by name."""
+    """Every distribution under ``plugins/``, by name."""
     root = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     standard = root["optional-dependencies"]["standard"]
     for file in sorted(ROOT.glob("plugins/*/*/pyproject.toml")):
@@ -67,7 +67,7 @@ def plugins() -> Iterator[Listed]:
 
 
 def plugin_pages() -> dict[str, str]:
-    """The page of every plugin by its name; a dist may have several plugins."""
+    """The page of every plugin, by name; a distribution may have several plugins."""
     pages: dict[str, str] = {}
     for file in sorted(ROOT.glob("plugins/*/*/pyproject.toml")):
         project = tomllib.loads(file.read_text("utf-8"))["project"]

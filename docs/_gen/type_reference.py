@@ -1,4 +1,4 @@
-"""The page of the types that core and plugins share, from ``hookline_hookspecs``."""
+"""Generates the page about the types that core and plugins share (``hookline_hookspecs``)."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ TITLES = {
     "conversations": "Conversations",
     "modes": "Modes",
     "gateway": "The gateway",
-    "inspection": "What core tells about itself",
+    "inspection": "Inspection of core and config",
     "drivers": "Drivers",
     "errors": "Errors",
 }
-"""Chapters that come first, with their titles. Others follow under their docstring's first line."""
-LEFT_OUT = {"crash", "frozen", "hooks"}
-"""Modules that plugins do not import; the hooks have a page of their own."""
+"""The first chapters and their titles. Others follow, titled by their docstring's first line."""
+OMITTED_MODULES = {"crash", "frozen", "hooks"}
+"""Modules that plugins do not import; the hooks have their own page."""
 INTRO = """# Types
 
-Import these from `hookline_hookspecs`, or from the module that is named below a heading. Events are
-frozen: a pipeline step returns `dataclasses.replace(event, …)`. New data arrives as new optional
+Import these from `hookline_hookspecs`, or from the module named below the heading. Events are
+frozen: a pipeline step returns `dataclasses.replace(event, …)`. New data is added as new optional
 fields.
 """
 
@@ -65,7 +65,7 @@ def _chapters() -> Iterator[tuple[str, ModuleType]]:
     modules = {
         name: import_module(f"hookline_hookspecs.{name}")
         for _, name, _ in pkgutil.iter_modules(hookline_hookspecs.__path__)
-        if name not in LEFT_OUT and not name.startswith("_")
+        if name not in OMITTED_MODULES and not name.startswith("_")
     }
     for name in [*TITLES, *sorted(modules.keys() - TITLES)]:
         if name in modules:
@@ -87,7 +87,7 @@ def _chapter(title: str, module: ModuleType) -> str:
         for kind in _classes(module)
     ]
     text = "\n".join([f"## {title}\n", *([values] if values else []), *classes])
-    # Names of a package may occur in another module, too; an anchor must be unique.
+    # Anchors must be unique, but a package's names may also occur in another module.
     is_package = hasattr(module, "__path__")
     prefix = f"{module.__name__.rpartition('.')[2]}." if is_package else ""
     return text.replace('<a id="', f'<a id="{prefix}')
@@ -102,7 +102,7 @@ def _parts(module: ModuleType) -> list[ModuleType]:
 
 
 def _classes(module: ModuleType) -> list[type]:
-    """The public classes of a module; of a package, those that it exports."""
+    """The public classes of a module, or those that a package exports."""
     found = [kind for part in _parts(module) for kind in public_classes(part)]
     if not hasattr(module, "__path__"):
         return found
@@ -110,7 +110,7 @@ def _classes(module: ModuleType) -> list[type]:
 
 
 def _values(module: ModuleType) -> list[Value]:
-    """The public type aliases and constants of a module; of a package, those that it exports."""
+    """The public type aliases and constants of a module, or those that a package exports."""
     if not hasattr(module, "__path__"):
         return public_values(module, hookline_hookspecs.__all__)
     exported = getattr(module, "__all__", ())

@@ -1,8 +1,8 @@
-"""Takes the pictures of the web page that the documents show.
+"""Takes the screenshots of the web page for the documentation.
 
 ``uv run python docs/_gen/web_screenshots.py [FOLDER]`` starts a gateway in a fresh home, has a
 conversation with a scripted model in Debian's Chromium, and writes ``docs/assets/web/*.png``. The
-model's words are scripted; the program, its tools, its questions and its pages are real.
+model's answers are scripted; the program, its tools, questions and pages are real.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FIX = {
     "old_string": "    return sum(numbers) / len(numbers) - 1",
     "new_string": "    if not numbers:\n        return 0.0\n    return sum(numbers) / len(numbers)",
 }
-FOUND = """`mean` took 1 from every result, and failed for an empty list. Both are mended:
+FOUND = """`mean` subtracted 1 from every result and failed for an empty list. Both are fixed:
 
 | call | before | now |
 |---|---:|---:|
@@ -81,7 +81,7 @@ STEPS = [
 
 
 def say(page: Any, text: str) -> None:
-    """Send a message and wait for the end of its turn, or for a question."""
+    """Send a message and wait for a question or the end of the turn."""
     page.get_by_role("textbox", name="Message").fill(text)
     page.get_by_role("button", name="Send", exact=True).click()
     page.wait_for_timeout(300)
@@ -93,7 +93,7 @@ def say(page: Any, text: str) -> None:
 
 
 def main(target: Path) -> None:
-    """Write every picture below ``target``."""
+    """Write all screenshots to ``target``."""
     target.mkdir(parents=True, exist_ok=True)
     chromium = os.environ.get("HOOKLINE_CHROMIUM") or shutil.which("chromium")
     script = json.dumps({"steps": STEPS})
@@ -124,7 +124,7 @@ def main(target: Path) -> None:
         shoot(page, "diff")
         page.get_by_role("button", name="Details", exact=True).last.click()
         page.get_by_role("region", name="Turn").locator(".part, .stats").first.wait_for()
-        page.set_viewport_size(SHORT)  # the picture with the most in it stays below 150 kB
+        page.set_viewport_size(SHORT)  # keeps the file of this detailed picture below 150 kB
         shoot(page, "details")
         page.set_viewport_size(WHOLE)
         page.goto(f"{root}/insights")

@@ -37,7 +37,7 @@ def documented() -> Iterator[dict[str, Any]]:
     folder = str(ROOT / "docs" / "_gen")
     sys.path.insert(0, folder)
     try:
-        yield importlib.import_module("signal_reference").TOLD
+        yield importlib.import_module("signal_reference").SIGNAL_EVENTS
     finally:
         sys.path.remove(folder)
 
