@@ -282,6 +282,7 @@ MOMENTS = st.sampled_from(
 
 
 @example(STAR_EVEN, ("Australia/Lord_Howe", timestamp_of("2027-04-03T15:00Z")), 0.0)
+@example(STAR_EVEN, (BERLIN, timestamp_of("2027-10-31T01:00Z")), -3e-7)
 @given(SOON, MOMENTS, st.floats(-93_600, 10_800))
 def test_cron_next_time_is_first_matching_minute(
     fields: Fields, change: tuple[str, float], offset: float

@@ -79,7 +79,8 @@ class CronSchedule:
         """Return the next time of an expression with fixed minute and hour."""
         from cronsim import CronSim
 
-        start = datetime.fromtimestamp(moment, find_zone(self.zone))
+        # Rounded down: `fromtimestamp` rounds to the nearest microsecond, which may be a minute on.
+        start = datetime.fromtimestamp(math.floor(moment), find_zone(self.zone))
         # In the hour that comes twice, the first matches may be in its first half, before `moment`.
         found = (time.timestamp() for time in CronSim(self.expression, start))
         return next((at for at in found if at > moment), None)
@@ -95,7 +96,7 @@ class CronSchedule:
         where = find_zone(self.zone)
         offset = _offset(where, moment)
         while True:
-            wall = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None) + offset
+            wall = datetime.fromtimestamp(math.floor(moment), UTC).replace(tzinfo=None) + offset
             found = next(CronSim(self.expression, wall), None)
             if found is None:
                 return None

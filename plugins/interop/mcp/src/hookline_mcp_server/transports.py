@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -46,7 +47,7 @@ def build_server(tools: CallerTools) -> Server[Any]:
 
     return Server(
         "hookline",
-        version="0.1.0",
+        version=version("hookline"),
         title="Hookline",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,

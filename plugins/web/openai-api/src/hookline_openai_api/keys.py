@@ -71,7 +71,7 @@ class KeyRing:
         if people is not None:
             try:
                 await people.allow(f"{CHANNEL}:{name}", admin=False, by="hookline api keys add")
-            except HooklineError:
+            except BaseException:
                 await self._host.storage.execute("drop_key", name=name)
                 raise
         return key
