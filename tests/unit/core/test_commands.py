@@ -89,6 +89,7 @@ def test_failing_command_replies_with_its_error(harness: Make) -> None:
 
 def test_status_usage_and_context_commands_before_and_after_a_turn(harness: Make) -> None:
     h = harness(Inspect, Notes, model=[[calls("look")], "a"])
+    assert h.send("/status", session=None).text.startswith("New session: 0 messages, idle")
     assert h.send("/usage").text == "No model call yet."
     h.send("x")
     status = h.send("/status").text

@@ -167,8 +167,9 @@ def verify_backup(file: File, json: Json = False) -> None:
     if json:
         _print(jsonlib.dumps({"ok": True, **as_dict(manifest)}, ensure_ascii=False))
         return
+    count = len(manifest.files)
     _print(
-        f"{file} is intact: {len(manifest.files)} files and their database, made "
+        f"{file} is intact: {count} file{'s' if count != 1 else ''} and the database, made "
         f"{manifest.made} by hookline {manifest.hookline}."
     )
 

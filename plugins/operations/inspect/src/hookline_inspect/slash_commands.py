@@ -16,10 +16,11 @@ async def status(ctx: Context) -> str:
     """The session, whether a turn is running in it, its model, workspace and cost."""
     session = ctx.session
     doing = "a turn is running" if ctx.turn.id else "idle"
+    name = f"Session {session.id}" if session.id else "New session"
     title = f" ({session.title})" if session.title else ""
     model = model_of(ctx) or "none is configured"
     lines = [
-        f"Session {session.id}{title}: {len(ctx.history)} messages, {doing}",
+        f"{name}{title}: {len(ctx.history)} messages, {doing}",
         f"Model: {model}",
         f"Workspace: {_workspace(ctx)}",
         await cost(ctx.host, session.id),
