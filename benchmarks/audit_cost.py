@@ -34,7 +34,7 @@ class Adds(Plugin):
 
 
 def model(turns: int, *, with_tool: bool) -> list[Any]:
-    """What the model says in so many turns."""
+    """What the model says in this many turns."""
     said: list[Any] = []
     for number in range(turns):
         said += [calls("add", left=number, right=1), "done"] if with_tool else ["done"]

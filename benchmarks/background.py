@@ -27,14 +27,14 @@ from typing import Any
 from hookline.runtime import Runtime
 from hookline_home import open_runtime, run_turn
 from hookline_hookspecs import DeltaSink, ModelResponse, Session, ToolCall, Usage, WireRequest
-from hookline_side import MAX_CACHED_SESSIONS, write_history
+from hookline_side import HISTORY_SESSION, write_history
 from instant import InstantModel
 
 MESSAGES, ROUNDS, TURNS = 1_000, 5, 60
 """Of the reviewed session; how often the two are alternated; turns of each in a round."""
 WARM_UP, LIMIT = 20, 1.2
 HELD = 0.005
-"""Seconds for which the loop may be held without being told of."""
+"""Seconds for which the loop may be held before it is reported."""
 OWN = "bench-turns"
 
 
@@ -48,7 +48,7 @@ class ReviewedModel(InstantModel):
 
     async def send(self, wire: WireRequest, on_delta: DeltaSink | None) -> ModelResponse:
         """The answer, or a call of the tool ``memory``."""
-        if wire.session_id in (OWN, MAX_CACHED_SESSIONS) or wire.purpose != "turn":
+        if wire.session_id in (OWN, HISTORY_SESSION) or wire.purpose != "turn":
             return await super().send(wire, on_delta)
         await asyncio.sleep(self._think)
         number = next(self._number)
@@ -64,7 +64,7 @@ async def reviews(runtime: Runtime) -> None:
 
     plugin: Any = runtime.plugins.statuses["review"].plugin
     now = time()
-    session = Session(MAX_CACHED_SESSIONS, "terminal", "bench", None, now, resumed=True)
+    session = Session(HISTORY_SESSION, "terminal", "bench", None, now, resumed=True)
     due = DueReview(session, "instant/bench", ("memory",), (), now, 0, now, "")
     reviewers = [one for one in plugin._reviewers if one.name == "memory"]
     while True:
@@ -86,7 +86,7 @@ async def under_way(runtime: Runtime) -> AsyncIterator[None]:
 
 
 async def turns(runtime: Runtime, number: int) -> list[float]:
-    """Milliseconds of each of so many turns, with a pause after each."""
+    """Milliseconds of each of this many turns, with a pause after each."""
     found = []
     for _ in range(number):
         begin = perf_counter()
@@ -167,7 +167,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Time turns beside a review.")
     parser.add_argument("--think", type=float, default=0.5, help="seconds of each response")
-    parser.add_argument("--profile", action="store_true", help="tell what holds the loop")
+    parser.add_argument("--profile", action="store_true", help="show what holds the loop")
     asyncio.run(measure(parser.parse_args()))
 
 

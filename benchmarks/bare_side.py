@@ -155,7 +155,7 @@ WIRES: Mapping[str, type[OpenAIWire] | type[AnthropicWire]] = {
 
 @asynccontextmanager
 async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
-    """Prepare a job; see :mod:`jobs` for its fields."""
+    """Prepare a job; see :mod:`measures` for its fields."""
     wire: Wire = WIRES[job["wire"]](job)
     kept = wire.conversation(job["history"])
 

@@ -45,7 +45,7 @@ REQUESTS = {"openai": openai_request, "anthropic": anthropic_request}
 
 @asynccontextmanager
 async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
-    """Prepare a job; see :mod:`jobs` for its fields."""
+    """Prepare a job; see :mod:`measures` for its fields."""
     client, stream_class, path, request = REQUESTS[job["wire"]](job)
     body = json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -42,7 +42,7 @@ from table import Row, columns, markdown
 
 FILES, CHANGED = 5_000, 10
 LIMIT = 100.0
-"""Milliseconds that are wanted for ten changed files."""
+"""Wanted milliseconds for ten changed files."""
 OLD_ENOUGH = 2.5
 CHAT = Chat("terminal", "default")
 

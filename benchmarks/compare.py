@@ -40,8 +40,8 @@ def sampled(job: Mapping[str, Any], other: Path, samples: int) -> dict[str, list
             script = checkout.resolve() / "benchmarks" / "hookline_side.py"
             sides[name] = stack.enter_context(Worker(str(script), job))
         if job["wire"] != "instant":
-            told = sides["this"].told
-            sides["bare"] = stack.enter_context(Worker("bare_side.py", {**job, **told}))
+            report = sides["this"].report
+            sides["bare"] = stack.enter_context(Worker("bare_side.py", {**job, **report}))
         found: dict[str, list[Any]] = {name: [] for name in sides}
         for _ in range(samples + 1):
             for name, side in sides.items():

@@ -1,4 +1,4 @@
-"""The bus alone: what a hook costs with nobody on it, with ten ``def`` and ten ``async def``.
+"""The bus alone: what a hook costs with no plugin on it, with ten ``def`` and ten ``async def``.
 
 The hook is ``pre_tool``, a guard with a deadline of 5 s: every implementation is isolated, timed
 and watched, as in a turn.
@@ -26,7 +26,7 @@ IMPLEMENTATIONS = 10
 
 
 class Plain:
-    """A plugin that looks at the call and has nothing against it."""
+    """A plugin that looks at the call and does not object."""
 
     @hookimpl
     def pre_tool(self, ctx: Any, call: ToolCall) -> None:

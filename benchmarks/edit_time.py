@@ -31,7 +31,7 @@ SIZES = (10, 100, 1_000, 10_000)
 PATTERN = 40
 """Lines of a pattern."""
 LIMIT = 500.0
-"""Milliseconds that are wanted at most, whatever the text."""
+"""Milliseconds allowed at most, whatever the text."""
 PATIENCE = 1_000.0
 """Milliseconds beyond which a call is not repeated."""
 Matcher = Callable[[str, str, str], str]
@@ -163,13 +163,13 @@ def measure(case: Case, sides: Mapping[str, Matcher], samples: int) -> dict[str,
             begin = process_time()
             found[name] = matcher(case.text, case.old, case.new)
             times[name].append((process_time() - begin) * 1e3)
-    told = {
+    results = {
         name: Measured(median(taken[1:] or taken), found[name] == case.strategy)
         for name, taken in times.items()
     }
-    words = ", ".join(f"{name} {one.milliseconds:.2f} ms" for name, one in told.items())
+    words = ", ".join(f"{name} {one.milliseconds:.2f} ms" for name, one in results.items())
     sys.stderr.write(f"{case.name}, {case.text.count(chr(10)):,} lines: {words}\n")
-    return told
+    return results
 
 
 Rows = dict[str, list[dict[str, Measured]]]

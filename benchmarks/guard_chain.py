@@ -3,7 +3,7 @@
 ``python benchmarks/guard_chain.py`` prints a Markdown table. A turn makes 200 calls of a tool that
 does nothing, each alone in its response, through the whole of core (a model in memory, the journal
 in a real SQLite file): once with nothing around it and once with every standard plugin that sees
-tool calls. The calls differ, so that the circuit breaker lets them pass. Medians of seven turns,
+tool calls. The calls differ, so the circuit breaker does not stop them. Medians of seven turns,
 interleaved; what a call costs more is the chain. Wanted: at most 1 ms.
 """
 

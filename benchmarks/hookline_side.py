@@ -16,24 +16,24 @@ from instant import InstantModel
 from worker import Sample, timed, work
 from workload import history
 
-KEPT = "bench-history"
+HISTORY_SESSION = "bench-history"
 """The session that has a history."""
 
 
 async def write_history(runtime: Runtime, messages: int) -> None:
-    """Begin the session with a turn, then store so many messages more."""
-    await run_turn(runtime, KEPT)
-    state = runtime.sessions.loaded(KEPT)
+    """Begin the session with a turn, then store ``messages`` more messages."""
+    await run_turn(runtime, HISTORY_SESSION)
+    state = runtime.sessions.loaded(HISTORY_SESSION)
     assert state is not None
     turn = state.history[-1].turn_id
     said = enumerate(history(messages), state.next_seq)
     writes = [
-        runtime.engine.journal.append_message(KEPT, turn, seq, _message(role, text))
+        runtime.engine.journal.append_message(HISTORY_SESSION, turn, seq, _message(role, text))
         for seq, (role, text) in said
     ]
     await asyncio.gather(*writes)
     # The next turn reads it from the store, as a process that was started again does.
-    runtime.sessions.forget(KEPT)
+    runtime.sessions.evict(HISTORY_SESSION)
 
 
 def _message(role: str, text: str) -> Message:
@@ -56,12 +56,12 @@ async def stable_prompt(runtime: Runtime) -> Mapping[str, Any]:
 async def one_after_another(runtime: Runtime, job: Mapping[str, Any]) -> Mapping[str, float]:
     """Turns, each in a session of its own, or all in the one with a history.
 
-    Tells also what they took up to their replies, without what follows one.
+    Also gives what they took up to their replies, without what follows a reply.
     """
     found = {"seconds": 0.0, "cpu": 0.0, "reply_seconds": 0.0, "reply_cpu": 0.0}
     for _ in range(job["turns"]):
         start, used = perf_counter(), process_time()
-        await run_turn(runtime, KEPT if job["history"] else uuid4().hex)
+        await run_turn(runtime, HISTORY_SESSION if job["history"] else uuid4().hex)
         found["reply_seconds"] += perf_counter() - start
         found["reply_cpu"] += process_time() - used
         await runtime.finish_background(10.0)
@@ -84,11 +84,11 @@ async def side_by_side(runtime: Runtime, job: Mapping[str, Any]) -> None:
 
 @asynccontextmanager
 async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
-    """Prepare a job; see :mod:`jobs` for its fields."""
+    """Prepare a job; see :mod:`measures` for its fields."""
     async with open_runtime(job["wire"], job.get("base_url", "")) as runtime:
         if job["wire"] == "instant":
             runtime.engine.providers.add("instant", InstantModel())
-        told = await stable_prompt(runtime)
+        report = await stable_prompt(runtime)
         if job["history"]:
             await write_history(runtime, job["history"])
 
@@ -97,7 +97,7 @@ async def side(job: Any) -> AsyncIterator[tuple[Mapping[str, Any], Sample]]:
                 return await one_after_another(runtime, job)
             return await timed(job["turns"] * job["sessions"], side_by_side(runtime, job))
 
-        yield told, sample
+        yield report, sample
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ class InstantModel:
         self._open.set()
 
     def hold(self) -> None:
-        """Answer nobody until :meth:`release`."""
+        """Hold every answer until :meth:`release`."""
         self._open.clear()
 
     def release(self) -> None:
-        """Answer all who wait."""
+        """Answer every waiting request."""
         self._open.set()
 
     def render(self, request: ModelRequest) -> WireRequest:

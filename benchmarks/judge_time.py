@@ -25,7 +25,7 @@ from hookline_shell.judge import Judge
 
 DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"
 LIMIT = 1.0
-"""Milliseconds that are wanted."""
+"""Wanted milliseconds."""
 ROUNDS = 5
 HOSTILE = ("hostile.yaml", "redteam.yaml", "hostile.classes.yaml")
 HEAD = ("corpus", "commands", "median ms", "p99 ms", "worst ms", "at most 1 ms", "worst command")

@@ -3,7 +3,7 @@
 ``python benchmarks/mcp_cost.py [RUNS]``. Two homes are the same but for the plugin ``mcp`` and a
 catalog in which ``mcp/tools.txt`` is approved. In each, `hookline run` with a scripted model is
 started anew, in turns; the processor time (user and system, of the process and its children) and
-the median are told. The servers' programs do not exist: none is started.
+the median are printed. The servers' programs do not exist: none is started.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import mcp_search
 from hookline_mcp.catalog import ApprovalCatalog, ToolListing
 from hookline_mcp.config import McpConfig
 from hookline_mcp.servers import load_servers
-from hookline_mcp.tool_definition import model_schema
+from hookline_mcp.tool_schema import model_schema
 
 RUNS = 15
 

@@ -29,7 +29,7 @@ FIRST = 5
 
 
 def tools() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each server's name with a tool as it lists it."""
+    """Each server's name with a tool in the form the server lists it."""
     server = ""
     for line in lines("tools.txt"):
         if line.startswith("["):
@@ -43,7 +43,7 @@ def tools() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def lines(name: str) -> list[str]:
-    """The lines of a file that are no comments."""
+    """The lines of a file that are not comments."""
     text = (DATA / name).read_text("utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
@@ -88,7 +88,7 @@ def with_meaning(known: ToolIndex, model: str) -> Find:
 
 def main() -> None:
     """Print the requests that fail, then the share and the time of each set."""
-    known, told = index(), []
+    known, summary = index(), []
     search = with_meaning(known, sys.argv[1]) if sys.argv[1:] else known.find
     for name in ("dev.txt", "heldout.txt", "unseen.txt", "blind.txt", "requests.txt"):
         hits, first, seconds = 0, 0, []
@@ -103,11 +103,11 @@ def main() -> None:
             first += bool(wanted & set(found[:1]))
             if not wanted & set(found):
                 sys.stdout.write(f"missed  {label}: {request}\n        {', '.join(found)}\n")
-        told.append(
+        summary.append(
             f"{name}: {hits} of {len(asked)} among the first {FIRST} ({hits / len(asked):.0%}), "
             f"{first} first; {median(seconds) * 1000:.1f} ms a search\n"
         )
-    sys.stdout.write("".join(told))
+    sys.stdout.write("".join(summary))
 
 
 if __name__ == "__main__":

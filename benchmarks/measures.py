@@ -52,15 +52,15 @@ class Bench:
         return {name: samples[1:] for name, samples in found.items()}
 
     def beside(self, job: Mapping[str, Any], *scripts: str) -> tuple[Samples, Mapping[str, Any]]:
-        """Hookline's samples beside those of other scripts, and what the last of them told."""
+        """Hookline's samples beside those of other scripts, and what the last of them reported."""
         with ExitStack() as stack:
             hookline = stack.enter_context(Worker("hookline_side.py", job))
-            sides, told = {"hookline": hookline.sample}, hookline.told
+            sides, report = {"hookline": hookline.sample}, hookline.report
             for script in scripts:
-                other = stack.enter_context(Worker(script, {**job, **hookline.told}))
+                other = stack.enter_context(Worker(script, {**job, **hookline.report}))
                 sides[script.removesuffix("_side.py")] = other.sample
-                told = other.told
-            return self.interleave(sides), told
+                report = other.report
+            return self.interleave(sides), report
 
 
 def middle(samples: Samples, side: str, key: str = "seconds") -> float:
@@ -131,8 +131,8 @@ def long_history(bench: Bench, wire: str) -> Iterator[Row]:
     for messages, turns in HISTORIES.items():
         job: dict[str, Any] = {"wire": wire, "base_url": bench.url(wire, "text")}
         job |= {"history": messages, "turns": turns, "sessions": 1}
-        samples, told = bench.beside(job, "bare_side.py", "bytes_side.py")
-        name = f"turn at {messages:,} messages ({told['bytes'] / 1e6:.1f} MB), {wire}"
+        samples, report = bench.beside(job, "bare_side.py", "bytes_side.py")
+        name = f"turn at {messages:,} messages ({report['bytes'] / 1e6:.1f} MB), {wire}"
         rows = [*both(name, "ms a turn", 1e3, samples, (limit, limit))]
         yield from rows
         assert rows[-1].floor is not None
@@ -221,7 +221,7 @@ def hookline_command() -> str:
 def compile_all() -> None:
     """Write the bytecode of everything that is installed, as a package installer does.
 
-    The quiet switch hides files that are no Python 3, which some packages bring as data. The
+    The quiet switch hides files that are not Python 3, which some packages carry as data. The
     variable would make each process compile anew what it imports.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -282,7 +282,7 @@ def start(bench: Bench, flag: str) -> Iterator[Row]:
 
 
 def dispatch(bench: Bench, _setting: str) -> Iterator[Row]:
-    """The bus: nobody, ten functions, ten coroutines on a hook."""
+    """The bus: a hook with no plugin, with ten functions, and with ten coroutines."""
     with Worker("dispatch_side.py", {}) as worker:
         samples = bench.interleave({"hookline": worker.sample})
     for key, words, limit in [

@@ -86,8 +86,8 @@ def main() -> None:
             seconds, cpu, peak, rows = run(home, verb, "hermes", *more)
             states = {row["state"] for row in rows if row["kind"] == "session"}
             stored = (home / "hookline.db").stat().st_size / 1e6
-            told = f"{verb:<6}{seconds:6.1f} s, CPU {cpu:5.1f} s, {peak:3.0f} MB"
-            say(f"{told}, home {stored:3.0f} MB, {states}")
+            line = f"{verb:<6}{seconds:6.1f} s, CPU {cpu:5.1f} s, {peak:3.0f} MB"
+            say(f"{line}, home {stored:3.0f} MB, {states}")
 
 
 def say(line: str) -> None:

@@ -69,8 +69,8 @@ def measured(turns: int, config: dict[str, Any]) -> None:
             pairs = [(one(on), one(off)) for _ in range(turns)]
             started = time.perf_counter()
         closed = time.perf_counter() - started
-    told = " with content" if config.get("content") else ""
-    sys.stdout.write(f"{turns} turns{told}; both closed in {closed:.2f} s\n")
+    suffix = " with content" if config.get("content") else ""
+    sys.stdout.write(f"{turns} turns{suffix}; both closed in {closed:.2f} s\n")
     for kind, name in enumerate(("time", "processor")):
         on_, off_ = [a[kind] for a, _ in pairs], [b[kind] for _, b in pairs]
         added = [a - b for a, b in zip(on_, off_, strict=True)]

@@ -32,7 +32,7 @@ from table import Row, columns, markdown
 
 PLUGINS, DISTS = 25, 100
 START_LIMIT, LIST_LIMIT = 60.0, 500.0
-"""Milliseconds that are wanted."""
+"""Wanted milliseconds."""
 RUN = ("run", "/whoami", "--no-wait")
 """Starts everything that a turn needs, answers without a model, and ends in order."""
 LIST = ("plugins", "list", "--json")
@@ -183,15 +183,15 @@ def profile(found: Mapping[str, Scene]) -> None:
 
 
 def report(measured: Iterable[Row], options: argparse.Namespace, samples: int) -> None:
-    """Tell the rows as they come, then print the table."""
-    before, told = surroundings(), []
+    """Show the rows as they come, then print the table."""
+    before, shown = surroundings(), []
     for row in measured:
-        told.append(row)
+        shown.append(row)
         sys.stderr.write("  ".join(row.cells()) + "\n")
     form = markdown if options.markdown else columns
-    sys.stdout.write(f"{form(told)}\n\n{before}; medians of {samples}\n")
+    sys.stdout.write(f"{form(shown)}\n\n{before}; medians of {samples}\n")
     if options.json is not None:
-        result = {"surroundings": before, "rows": [row.to_json() for row in told]}
+        result = {"surroundings": before, "rows": [row.to_json() for row in shown]}
         options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
@@ -202,7 +202,7 @@ def main() -> None:
     add("--quick", action="store_true", help=f"{QUICK} samples instead of {SAMPLES}: a rough look")
     add("--json", type=Path, metavar="FILE", help="write all samples to FILE")
     add("--markdown", action="store_true", help="print the table as Markdown")
-    add("--profile", action="store_true", help="tell where the time goes instead")
+    add("--profile", action="store_true", help="show where the time goes instead")
     options = parser.parse_args()
     samples = QUICK if options.quick else SAMPLES
     bench = Bench(0, samples)

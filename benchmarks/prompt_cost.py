@@ -40,7 +40,7 @@ def sessions(stable: int | None) -> Sessions:
 
 
 def main() -> None:
-    """Measure, tell the progress on stderr, print the table."""
+    """Measure, show progress on stderr, and print the table."""
     options = arguments()
     logging.disable(logging.WARNING)
     table = rows([sessions(None), sessions(options.stable)])

@@ -29,7 +29,7 @@ from hookline_memory.ranking import RankedFact
 
 SIZES = (100, 1_000, 10_000)
 LIMIT = 5.0
-"""Milliseconds that are wanted at 10,000 facts (issue 7)."""
+"""Wanted milliseconds at 10,000 facts (issue 7)."""
 QUERIES = 300
 CHAT = Chat("terminal", "default")
 OTHERS = 50
@@ -85,7 +85,7 @@ async def timed(queries: list[str], ask: Callable[[str], Awaitable[Any]]) -> Sam
 
 
 def partly(chance: random.Random, content: str) -> str:
-    """What somebody says of a fact: some of its words, and a few of their own."""
+    """What a person says about a fact: some of its words, and a few of their own."""
     words = content.split()
     said = chance.sample(words, min(5, len(words)))
     return f"tell me please about {' '.join(said)} and what we said of it"

@@ -25,7 +25,7 @@ from table import Row, columns, markdown
 from worker import HERE
 
 SAMPLES, QUICK = 7, 3
-"""Samples of each side; the median is told."""
+"""Samples of each side; the median is printed."""
 
 
 def arguments() -> argparse.Namespace:
@@ -90,7 +90,7 @@ def measured(names: list[str], samples: int) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure, tell the progress on stderr, print the table."""
+    """Measure, show progress on stderr, and print the table."""
     options = arguments()
     samples = QUICK if options.quick else SAMPLES
     before = surroundings()

@@ -28,7 +28,7 @@ CALLS = 60
 
 
 class Nowhere:
-    """A dialer that nobody asks."""
+    """A dialer that is never asked."""
 
     async def connect(
         self, host: str, port: int

@@ -4,7 +4,7 @@ The peak of a day is simulated: messages arrive at random, a gateway takes each 
 runs the turn, all of them ask the database, and in the middle the model takes its time. Each
 process is one processor that does one thing after another, the database as many as it is given.
 There is one more of each process than are needed, so that one may die. Processors are added until
-the time beside the model is within what is wanted for 19 turns of 20, and nobody is busier than
+the time beside the model is within what is wanted for 19 turns of 20, and no process is busier than
 planned. What a turn costs is measured (`Measured`); what people do, and what things cost, is
 assumed (`Assumed`).
 
@@ -64,7 +64,7 @@ class Assumed:
 
 
 class Station:
-    """So many processors that serve one after the other."""
+    """A number of processors that serve one piece of work after the other."""
 
     def __init__(self, servers: int) -> None:
         self._free = [0.0] * servers
@@ -84,7 +84,7 @@ Step = tuple[Station | None, float]
 
 @dataclass(frozen=True)
 class Shape:
-    """So many processes, and processors of the database."""
+    """The number of processes of each kind, and of the database's processors."""
 
     workers: int
     gateways: int

@@ -125,9 +125,9 @@ def main() -> None:
         sys.stderr.write("  ".join(row.cells()) + "\n")
     sys.stdout.write(f"{markdown(measured)}\n\n{before}; medians of {samples}\n")
     if options.json is not None:
-        told = [{"row": row.cells()[:3], "values": row.values} for row in measured]
+        entries = [{"row": row.cells()[:3], "values": row.values} for row in measured]
         options.json.write_text(
-            json.dumps({"surroundings": before, "rows": told}, indent=1), "utf-8"
+            json.dumps({"surroundings": before, "rows": entries}, indent=1), "utf-8"
         )
 
 

@@ -190,7 +190,7 @@ HEAD = ("query", "bare p50", "bare p95", "search p50", "search p95", "p95 ratio"
 
 
 def main() -> None:
-    """Measure, tell the progress on stderr, print the table as Markdown."""
+    """Measure, show progress on stderr, and print the table as Markdown."""
     parser = argparse.ArgumentParser(description="Time the search of earlier conversations.")
     parser.add_argument("--messages", type=int, default=100_000, help="default: 100000")
     parser.add_argument("--queries", type=int, default=200, help="of each kind; default: 200")

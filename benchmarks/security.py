@@ -29,8 +29,8 @@ from support.security.world import World, attacks, data, opened, quick  # noqa: 
 
 MODES = {
     "deny": "terminal, the person denies",
-    "alone": "nobody there",
-    "chat": "somebody on a channel",
+    "alone": "no one present",
+    "chat": "a person on a channel",
 }
 TURNS = 300
 """Turns over which the cost of provenance is measured."""
@@ -83,7 +83,7 @@ def twins(world: World) -> str:
 
 
 def sandboxed(world: World) -> str:
-    """The same script, run by ``bash`` for the operator and for somebody on a channel."""
+    """The same script, run by ``bash`` for the operator and for a person on a channel."""
     deeds = {
         "read `~/.ssh/id_rsa`": f"print(open({str(world.user / '.ssh' / 'id_rsa')!r}).read())",
         "read another chat's file": "print(open("

@@ -1,7 +1,7 @@
 """What the shell judge stops, by class of harm: ``python benchmarks/security_judge.py``.
 
 Judges the corpora ``hostile.classes.yaml`` and ``everyday.classes.yaml`` of the plugin shell, and
-the variants beside them, as commands of the operator and of somebody else, without and with a
+the variants beside them, as commands of the operator and of another person, without and with a
 sandbox. The tables are Markdown: commands tried and stopped (asked about or denied) for each class
 of hostile ones; commands tried and asked about (false alarms) for each class of everyday ones.
 """

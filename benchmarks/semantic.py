@@ -83,7 +83,7 @@ class Home:
 
 
 def pairs(name: str) -> list[list[str]]:
-    """The lines of a file that are no comments."""
+    """The lines of a file that are not comments."""
     text = (OWN / name).read_text("utf-8")
     return [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
 
@@ -127,8 +127,8 @@ def report(what: str, requests: Iterable[Request], found: Any) -> None:
         answer = found(text)
         hit = wanted in answer if wanted else bool(answer)
         by_kind.setdefault(kind, []).append(hit)
-    told = ", ".join(f"{kind} {sum(hits)} of {len(hits)}" for kind, hits in by_kind.items())
-    sys.stdout.write(f"  {what}: {told}\n")
+    summary = ", ".join(f"{kind} {sum(hits)} of {len(hits)}" for kind, hits in by_kind.items())
+    sys.stdout.write(f"  {what}: {summary}\n")
     sys.stdout.flush()
 
 

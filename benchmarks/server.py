@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
         """Bytes of the body to come; 0 while the head is awaited."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Keep the transport for the answers."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 

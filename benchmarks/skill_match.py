@@ -32,7 +32,7 @@ SIZES = (50, 200, 1_000)
 SETTLED = 1.5
 """Seconds after which the folder's time stamp can be trusted, as it can in a home in use."""
 LIMIT = 5.0
-"""Milliseconds that are wanted for a match at 1,000 skills (issue 7)."""
+"""Wanted milliseconds for a match at 1,000 skills (issue 7)."""
 SYLLABLES = ("ka", "lo", "mi", "ter", "vo", "san", "del", "qui", "ber", "ran", "pol", "ti", "gu")
 HEAD = ("skills", "what", "median ms", "95 % ms", "median CPU ms", "wanted", "met")
 

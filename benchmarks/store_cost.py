@@ -89,7 +89,7 @@ class Traced:
         self._counts[" ".join(sql.split())[:90]] += 1
 
     def stop(self) -> None:
-        """Look at no more connections."""
+        """Stop watching connections."""
         self._made = None
 
 
@@ -189,8 +189,8 @@ def places(turns: int, first: bool, trips: list[float]) -> Iterator[Cost]:
             with SlowLine(f"{server.folder}/.s.PGSQL.5432", trip / 1000) as line:
                 url = f"postgresql://hookline@127.0.0.1:{line.port}/postgres"
                 name = f"postgres, {trip:g} ms"
-                told = partial(lambda one: one.count()[0], line)
-                yield asyncio.run(measured(name, url, turns, first, count, told, pid))
+                journeys = partial(lambda one: one.count()[0], line)
+                yield asyncio.run(measured(name, url, turns, first, count, journeys, pid))
 
 
 def line(cost: Cost) -> str:

@@ -3,8 +3,8 @@
 Every text of the labelled corpus beside the plugin's tests is scanned as guidance. Patterns were
 made with two thirds of the corpus in view; the held-out third, chosen by the hash of each text, was
 not read for that. Both were written before the patterns, by the same hand: the rates say how the
-filter generalises to texts of this kind, not how it fares against somebody who knows it. The table
-tells, for each class and language, texts found (hostile) or refused (benign) and all. ``--time``
+filter generalises to texts of this kind, not how it fares against a writer who knows it. The table
+shows, for each class and language, texts found (hostile) or refused (benign) and all. ``--time``
 adds milliseconds of processor time for 64 KB and 1 MB of each kind of ordinary and of hard text.
 """
 

@@ -58,18 +58,18 @@ class Meter:
 
     @property
     def who(self) -> str:
-        """Who the running code works for."""
+        """The plugin that the running code works for, or core."""
         if threading.get_ident() != self._loop_thread:
             return getattr(self._working_for, "plugin", STORE)
         return self._running.get()
 
     def add(self, what: str, amount: float = 1) -> None:
-        """Charge whoever runs."""
+        """Charge the plugin that is running, or core."""
         if self.on:
             self.counts[self.who, what] += amount  # type: ignore[assignment]
 
     def switch(self) -> None:
-        """Charge the loop's time so far to who has been running; called before that changes."""
+        """Charge the loop's time so far to what has been running; called before that changes."""
         now = thread_time()
         if self.on:
             self.counts[self.who, "µs CPU"] += now - self._since  # type: ignore[assignment]
@@ -80,7 +80,7 @@ class Meter:
             self.add("opens")
 
     def handed_over(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function`` for another thread, charged to who hands it over."""
+        """``function`` for another thread, charged to what hands it over."""
         plugin = self.who
 
         def run(*args: Any, **options: Any) -> Any:

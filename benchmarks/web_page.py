@@ -57,12 +57,12 @@ JSON.parse = (text, ...more) => {
 
 
 def ready(page: Any) -> None:
-    """Wait until one can write."""
+    """Wait until the composer accepts text."""
     page.get_by_role("textbox", name="Message").wait_for()
 
 
 def over(page: Any, answers: int = 1) -> None:
-    """Wait until so many turns are over."""
+    """Wait until this many turns are over."""
     page.wait_for_function(
         "n => document.querySelectorAll('[data-details]').length >= n"
         " && !document.querySelector('.state[data-busy=true]')",
@@ -98,7 +98,7 @@ def first_load(browser: Any, state: Any, url: str, slow: bool) -> tuple[int, flo
 
 
 def fill(home: Path, session: str, messages: int) -> None:
-    """Repeat the first turn of a session until it has so many messages."""
+    """Repeat the first turn of a session until it has this many messages."""
     with closing(sqlite3.connect(home / "hookline.db")) as db:
         db.execute(FILL, {"turns": messages // 2 - 1, "id": session})
         db.commit()

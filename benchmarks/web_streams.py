@@ -1,4 +1,4 @@
-"""What the web page's server holds and tells: open streams, and a long session that is opened.
+"""What the web page's server holds and sends: open streams, and a long session that is opened.
 
 ``python benchmarks/web_streams.py [--streams 1000] [--quick]`` prints a Markdown table. A real
 gateway with ``web-server``, ``web-ui`` and a scripted model runs in a process of its own; the
@@ -84,7 +84,7 @@ class Stream(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Look for marks."""
+        """Search the data for marks."""
         now, data = perf_counter(), self._rest + data
         if not self.is_open.done() and b": connected" in data:
             self.is_open.set_result(None)
@@ -158,7 +158,7 @@ async def streams(
 
 
 async def opening(client: Any, home: Path, messages: int, samples: int) -> float:
-    """Seconds until the end of a session of so many messages is there."""
+    """Seconds until the end of a session of this many messages has loaded."""
     session = await said(client, "hello")
     with closing(sqlite3.connect(home / "hookline.db", timeout=30)) as db, db:
         db.execute(FILL, {"turns": messages // 2 - 1, "id": session})

@@ -1,7 +1,7 @@
 """A measuring process as seen from both ends: one JSON object a line, on stdin and stdout.
 
-The parent (:class:`Worker`) starts a script, gives it a job, hears what the script has to tell
-of itself, and then asks for samples one by one; so two scripts can take turns without either
+The parent (:class:`Worker`) starts a script, gives it a job, reads what the script reports
+about itself, and then asks for samples one by one; so two scripts can take turns without either
 running while the other is measured. The script's end is :func:`work`.
 """
 
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 Sample: TypeAlias = "Callable[[], Awaitable[Mapping[str, float]]]"
 """Takes one sample: numbers by name."""
 Side: TypeAlias = "Callable[[Any], AbstractAsyncContextManager[tuple[Mapping[str, Any], Sample]]]"
-"""Prepares a job; gives what the script tells of itself, and how a sample is taken."""
+"""Prepares a job; gives what the script reports about itself, and how a sample is taken."""
 
 
 class Worker:
@@ -36,7 +36,7 @@ class Worker:
             text=True,
         )
         self._name = script
-        self.told: Mapping[str, Any] = self._ask(job)
+        self.report: Mapping[str, Any] = self._ask(job)
 
     def __enter__(self) -> Worker:
         return self
@@ -68,7 +68,7 @@ class Worker:
 
 
 async def timed(turns: int, work: Awaitable[object]) -> Mapping[str, float]:
-    """Run ``work``, which is so many turns; seconds a turn on the clock and of processor time.
+    """Run ``work``, which is ``turns`` turns; seconds a turn by the clock and of processor time.
 
     Processor time is that of all threads of this process; other programs hardly change it.
     """
@@ -83,13 +83,13 @@ def work(side: Side) -> None:
 
 
 async def _work(side: Side, job: Any) -> None:
-    async with side(job) as (told, sample):
-        _tell(told)
+    async with side(job) as (report, sample):
+        _print_line(report)
         # On a thread, so that what a turn leaves to do in the background is done meanwhile.
         while await asyncio.to_thread(sys.stdin.readline):
-            _tell(await sample())
+            _print_line(await sample())
 
 
-def _tell(answer: Mapping[str, Any]) -> None:
+def _print_line(answer: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()

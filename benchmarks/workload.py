@@ -17,7 +17,7 @@ def bench_add(left: int, right: int) -> str:
 
 
 def history(messages: int) -> list[tuple[str, str]]:
-    """So many messages as ``(role, text)``, the person's and the model's in turn."""
+    """This many messages as ``(role, text)``, the person's and the model's in turn."""
     roles = ("user", "assistant")
     return [(roles[number % 2], f"{number}: {MESSAGE}") for number in range(messages)]
 
