@@ -118,7 +118,7 @@ def samples(harness: Harness, plugin: Memory, queries: list[str]) -> list[tuple[
     runtime = harness.runtime
     state = runtime.sessions.loaded("test")
     assert state is not None
-    ctx: Any = TurnContext(runtime, state).of("memory")
+    ctx: Any = TurnContext(runtime.engine, state).of("memory")
 
     def find(query: str) -> Awaitable[list[RankedFact]]:
         return plugin.facts.find(CHAT, query, plugin.config.half_life_days)

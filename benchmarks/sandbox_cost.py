@@ -81,7 +81,7 @@ async def measured(calls: int) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    found = asyncio.run_command(measured(int(sys.argv[1]) if len(sys.argv) > 1 else CALLS))
+    found = asyncio.run(measured(int(sys.argv[1]) if len(sys.argv) > 1 else CALLS))
     for name, taken in found.items():
         print(f"{name:30} {taken:7.1f} ms   {taken - found['bare']:+6.1f} ms")  # noqa: T201
 

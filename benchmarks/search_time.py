@@ -27,7 +27,7 @@ from typing import Any
 from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
 from hookline.sessions.context import detached_context
-from hookline_hookspecs import Job
+from hookline_hookspecs import Inbound, Job
 from hookline_session_search.tokens import parse_query as prepared
 
 WORDS, CHARACTERS = 30_000, 2_500
@@ -132,7 +132,8 @@ async def measure(messages: int, count: int) -> list[tuple[str, ...]]:
             plain = stored_bytes(path)
             plugin: Any = runtime.plugins.statuses["session-search"].plugin
             seconds = await index(plugin, path, messages)
-            ctx = detached_context(runtime.engine, "terminal", "chat0").of("session-search")
+            message = Inbound("terminal", "chat0", "bench", "1", "")
+            ctx = detached_context(runtime.engine, message).of("session-search")
             rows = []
             with closing(sqlite3.connect(path)) as db:
                 for kind, queries in corpus.queries(count, texts).items():
