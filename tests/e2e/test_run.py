@@ -14,6 +14,7 @@ from support.machine import Machine, is_sentence
 from support.model_servers import openai
 
 
+@pytest.mark.slow
 def test_run_without_a_model_names_the_variables_and_the_demo(machine: Machine) -> None:
     for command in (["run", "hello"], ["chat"], ["gateway"]):
         done = machine.run(*command)
@@ -146,6 +147,7 @@ def test_run_refuses_a_file_that_is_not_an_image(hello_machine: Machine) -> None
     assert is_sentence(absent.err)
 
 
+@pytest.mark.slow
 def test_slash_commands_are_answered_without_the_model(machine: Machine) -> None:
     model = machine.script({"when": "the only request", "text": "once"})
     machine.env["HOOKLINE_MODEL"] = model
@@ -166,6 +168,7 @@ def test_prompt_that_is_a_path_is_not_a_slash_command(hello_machine: Machine) ->
     assert hello_machine.run("run", "/etc/hosts holds what?").out == "hello\n"
 
 
+@pytest.mark.slow
 def test_retry_replaces_the_last_turn(machine: Machine) -> None:
     machine.env["HOOKLINE_MODEL"] = machine.script({"text": "again", "repeat": True})
     machine.run("run", "first", "--session", "s")

@@ -123,6 +123,7 @@ def test_viewing_every_page_changes_no_data(h: Harness) -> None:
     run_story(h, story)
 
 
+@pytest.mark.slow
 def test_person_sees_only_their_own_pages(h: Harness) -> None:
     every: list[str] = []
 

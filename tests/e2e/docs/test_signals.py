@@ -88,6 +88,7 @@ async def conversation(h: Harness, clock: Clock) -> None:
             clock.ahead(25 * 3600)
 
 
+@pytest.mark.slow
 def test_signals_carry_what_the_reference_says(
     harness: MakeHarness, documented: dict[str, Any], clock: Clock
 ) -> None:

@@ -107,6 +107,7 @@ def test_coroutine_command_has_store_and_plugin(machine: Machine, site: Site) ->
     assert "Store a word." in helped
 
 
+@pytest.mark.slow
 def test_command_of_a_disabled_plugin_says_so(machine: Machine, site: Site) -> None:
     install(site, "count", "count = app")
     machine.config("plugins: {}\n")

@@ -40,6 +40,7 @@ def test_skill_finds_a_slow_sqlite_statement(sqlite: SkillHome) -> None:
     assert "orders" in told["Tables by number of entries"].split("\n")[2]
 
 
+@pytest.mark.slow
 def test_skill_finds_missing_sqlite_indexes(sqlite: SkillHome) -> None:
     told = sqlite.follow("Which indexes are missing or redundant?", "db-index")
     missing = told["Foreign keys without an index"]
@@ -70,6 +71,7 @@ def test_skill_finds_a_sqlite_lock(sqlite: SkillHome, tmp_path: Path) -> None:
     assert "locked by another program" in told["Whether it can be read now"]
 
 
+@pytest.mark.slow
 def test_skill_finds_duckdb_sequences_and_duplicate_indexes(duck: SkillHome) -> None:
     told = duck.follow("Will the sequence run out?", "db-capacity")
     assert "| main.tickets | 950 | 1000 | 95.0 |" in told["Sequences that near their end"]

@@ -21,6 +21,7 @@ def faulty_db(postgres_server: str) -> Iterator[FaultyDatabase]:
         yield made
 
 
+@pytest.mark.slow
 def test_skill_finds_missing_unused_and_duplicate_postgres_indexes(
     skill_home: Make, faulty_db: FaultyDatabase
 ) -> None:
@@ -41,6 +42,7 @@ def test_skill_finds_missing_unused_and_duplicate_postgres_indexes(
     assert "orders_once" in told["Indexes that are not valid"]
 
 
+@pytest.mark.slow
 def test_skill_finds_a_slow_postgres_statement(skill_home: Make, faulty_db: FaultyDatabase) -> None:
     sql = "SELECT count(*) FROM orders WHERE person = 7"
     told = skill_home(faulty_db.url).follow("Why is this query slow on prod?", "db-slow-sql", [sql])
@@ -93,6 +95,7 @@ def test_skill_finds_postgres_sequences_near_their_end_and_growing_tables(
     assert "| public.orders | 20000 | 0 | 20000 |" in told["Tables that grow"].split("\n")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skill", NAMES)
 def test_every_skill_query_runs_on_postgres(
     skill_home: Make, faulty_db: FaultyDatabase, skill: str

@@ -63,6 +63,7 @@ def test_question_selects_the_right_database_skill(home: Harness) -> None:
         assert not set(matched_skills(home, text)) & set(NAMES), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", FLOOR)
 def test_unseen_questions_select_the_right_skill_often_enough(home: Harness, part: str) -> None:
     asked = [(name, text) for name in NAMES for text in FRESH[part][name]]

@@ -193,6 +193,7 @@ async def test_no_message_is_refused_while_the_store_is_away(
     assert answers(h.channel) == [("m1", "<one>"), ("m2", "<two>")]
 
 
+@pytest.mark.slow
 async def test_no_message_is_refused_while_postgresql_blocks_a_guard(
     harness: Make, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

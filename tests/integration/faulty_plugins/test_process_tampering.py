@@ -94,6 +94,7 @@ def test_plugin_that_tampers_with_the_event_loop_is_survived(
     assert healthy_plugin_works(h) or hook == "pre_tool"
 
 
+@pytest.mark.slow
 def test_plugin_with_endless_recursion_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl

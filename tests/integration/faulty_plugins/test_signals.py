@@ -37,6 +37,7 @@ def warnings(caplog: Any) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
 
 
+@pytest.mark.slow
 def test_hook_that_sends_100000_signals_is_survived(harness: Make) -> None:
     class Bad(Plugin[NoConfig]):
         @hookimpl

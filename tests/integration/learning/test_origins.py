@@ -77,6 +77,7 @@ def test_search_hit_of_a_tainted_session_taints_the_searching_session(make: Any)
     assert PAGE in h.questions[0].preview
 
 
+@pytest.mark.slow
 def test_job_of_a_tainted_session_only_proposes(make: Any, clock: Any) -> None:
     model = [[calls("fetch")], [SCHEDULE], "scheduled", [REMEMBER], "done"]
     h = make(Memory, Scheduler, model=model, answers=["Once"])
@@ -88,6 +89,7 @@ def test_job_of_a_tainted_session_only_proposes(make: Any, clock: Any) -> None:
     assert (proposal["kind"], proposal["origin"]) == ("learn", PAGE)
 
 
+@pytest.mark.slow
 def test_review_of_a_tainted_session_only_proposes(make: Any) -> None:
     h = make(Memory, Review, model=[[calls("fetch")], "read", *["ok"] * 9, [REMEMBER], "Kept."])
     for _ in range(10):
@@ -104,6 +106,7 @@ def test_review_of_a_tainted_session_only_proposes(make: Any) -> None:
     assert ["outside", PAGE] in fact["origins"]
 
 
+@pytest.mark.slow
 def test_review_of_an_untainted_session_learns_without_a_hint(make: Any) -> None:
     h = make(Memory, Review, model=[*["ok"] * 10, [REMEMBER], "Kept."])
     for _ in range(10):

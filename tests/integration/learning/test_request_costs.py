@@ -117,6 +117,7 @@ def test_title_and_review_take_one_request_each(sent: list[Any]) -> None:
     assert [purpose(one) for one in sent] == ALL
 
 
+@pytest.mark.slow
 def test_review_request_starts_with_the_bytes_of_the_session(sent: list[Any]) -> None:
     turn, review = sent[ALL.index("review") - 1 :][:2]
     assert to_the_last_message(review).startswith(to_the_last_message(turn))

@@ -19,6 +19,7 @@ def home_with_vectors(make_home: Callable[..., Any], **config: Any) -> Any:
     return home
 
 
+@pytest.mark.slow
 def test_hanging_embeddings_server_is_waited_for_once(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -104,6 +105,7 @@ def test_invalid_embeddings_response_is_not_stored(
     assert "Biscuit" in home.say("what is the dog called?", session="one")
 
 
+@pytest.mark.slow
 def test_check_fails_for_a_dead_embeddings_server(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -125,6 +127,7 @@ def test_check_shows_the_embedding_dimension(make_home: Callable[..., Any], serv
     assert "48" in result.detail
 
 
+@pytest.mark.slow
 def test_offline_check_sends_no_request(make_home: Callable[..., Any], server: Any) -> None:
     home = home_with_vectors(make_home)
     asked = len(server.requests)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Inspection
 
@@ -25,6 +26,7 @@ def vectors_of(home: Any, corpus: str) -> list[bytes]:
     return [vector for kind, _, _, vector in rows(home) if kind == corpus]
 
 
+@pytest.mark.slow
 def test_erased_fact_loses_its_vector_at_once(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.remember("The dog is called Biscuit.", "Rent is due on the third.")
@@ -35,6 +37,7 @@ def test_erased_fact_loses_its_vector_at_once(make_home: Callable[..., Any]) -> 
     assert "Biscuit" not in home.say("what should my hound eat?", session="after")
 
 
+@pytest.mark.slow
 def test_fact_erased_while_the_plugin_is_off_loses_its_vector_later(
     make_home: Callable[..., Any],
 ) -> None:
@@ -49,6 +52,7 @@ def test_fact_erased_while_the_plugin_is_off_loses_its_vector_later(
     assert not vectors_of(home, "memory")
 
 
+@pytest.mark.slow
 def test_deleted_session_loses_its_vectors(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
@@ -60,6 +64,7 @@ def test_deleted_session_loses_its_vectors(make_home: Callable[..., Any]) -> Non
     assert "No message" in home.call("session_search", session="two", query="car").text
 
 
+@pytest.mark.slow
 def test_changed_fact_is_embedded_again_but_equal_text_is_not(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -76,6 +81,7 @@ def test_changed_fact_is_embedded_again_but_equal_text_is_not(
     assert len(vectors_of(home, "memory")) == 1
 
 
+@pytest.mark.slow
 def test_changed_model_setting_embeds_everything_again(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -93,6 +99,7 @@ def test_changed_model_setting_embeds_everything_again(
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 
 
+@pytest.mark.slow
 def test_model_with_a_new_dimension_is_reported_and_embedded_again(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -111,6 +118,7 @@ def test_model_with_a_new_dimension_is_reported_and_embedded_again(
     assert home.fill().stdout == "Everything has a vector.\n"
 
 
+@pytest.mark.slow
 def test_replaced_model_of_equal_dimension_is_reported(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -131,6 +139,7 @@ def test_replaced_model_of_equal_dimension_is_reported(
     assert "Biscuit" in home.say("what should my hound eat?", session="after")
 
 
+@pytest.mark.slow
 def test_running_process_uses_vectors_rebuilt_by_another(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -145,6 +154,7 @@ def test_running_process_uses_vectors_rebuilt_by_another(
     assert "Biscuit" in home.say("what could my hound drink?", session="after")
 
 
+@pytest.mark.slow
 def test_semantic_index_is_kept_while_the_server_fails(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -160,6 +170,7 @@ def test_semantic_index_is_kept_while_the_server_fails(
     assert rows(home) == kept
 
 
+@pytest.mark.slow
 def test_search_warns_once_that_no_vector_fits(
     make_home: Callable[..., Any], server: Any, caplog: Any
 ) -> None:
@@ -174,6 +185,7 @@ def test_search_warns_once_that_no_vector_fits(
     assert "32 dimensions" in told[0]
 
 
+@pytest.mark.slow
 def test_semantic_sends_no_text_that_guards_hide(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -203,6 +215,7 @@ def test_semantic_index_stores_no_text(make_home: Callable[..., Any]) -> None:
     assert "Biscuit" not in kept
 
 
+@pytest.mark.slow
 def test_daily_token_budget_holds_and_is_reported(
     make_home: Callable[..., Any], server: Any
 ) -> None:
@@ -215,6 +228,7 @@ def test_daily_token_budget_holds_and_is_reported(
     assert 0 < len(vectors_of(home, "memory")) < 40
 
 
+@pytest.mark.slow
 def test_texts_are_embedded_in_batches(make_home: Callable[..., Any], server: Any) -> None:
     home = make_home(batch=8)
     home.remember(*(f"Fact {n} says {n * 7}." for n in range(20)))
@@ -224,6 +238,7 @@ def test_texts_are_embedded_in_batches(make_home: Callable[..., Any], server: An
     assert max(sizes) <= 8
 
 
+@pytest.mark.slow
 def test_removed_corpus_leaves_no_vectors(make_home: Callable[..., Any]) -> None:
     home = make_home(corpora=["memory", "sessions"])
     home.remember("The dog is called Biscuit.")

@@ -6,9 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 FACTS = ("The dog is called Biscuit.", "Rent is due on the third.", "Tea is kept in the attic.")
 
 
+@pytest.mark.slow
 def test_fact_is_recalled_by_meaning(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.remember(*FACTS)
@@ -20,6 +23,7 @@ def test_fact_is_recalled_by_meaning(make_home: Callable[..., Any]) -> None:
     assert "Tea" not in told
 
 
+@pytest.mark.slow
 def test_unrelated_message_recalls_no_fact(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.remember(*FACTS)
@@ -27,6 +31,7 @@ def test_unrelated_message_recalls_no_fact(make_home: Callable[..., Any]) -> Non
     assert "recalled-context" not in home.say("tell me a joke", session="other")
 
 
+@pytest.mark.slow
 def test_memory_tool_finds_by_meaning_and_names_the_source(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.remember(*FACTS)
@@ -35,6 +40,7 @@ def test_memory_tool_finds_by_meaning_and_names_the_source(make_home: Callable[.
     assert "Biscuit" in found.text.splitlines()[1]
 
 
+@pytest.mark.slow
 def test_recall_prefers_matching_words(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.remember("The dog is called Biscuit.", "Biscuit tins are in the attic with the tea.")
@@ -43,6 +49,7 @@ def test_recall_prefers_matching_words(make_home: Callable[..., Any]) -> None:
     assert "attic" in told.splitlines()[1]
 
 
+@pytest.mark.slow
 def test_skill_is_injected_by_meaning(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.skill("bake", "Bake sourdough at home.")
@@ -54,6 +61,7 @@ def test_skill_is_injected_by_meaning(make_home: Callable[..., Any]) -> None:
     assert "plants" not in told
 
 
+@pytest.mark.slow
 def test_message_is_found_by_meaning(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
@@ -65,6 +73,7 @@ def test_message_is_found_by_meaning(make_home: Callable[..., Any]) -> None:
     assert "soup" not in found.text
 
 
+@pytest.mark.slow
 def test_semantic_recall_leaves_out_the_current_turn(make_home: Callable[..., Any]) -> None:
     home = make_home()
     home.say("we bought a new vehicle yesterday", session="one")
@@ -92,6 +101,7 @@ def test_search_without_semantic_sends_no_requests(
     assert "semantic" not in home.harness.states()
 
 
+@pytest.mark.slow
 def test_semantic_import_brings_no_heavy_module() -> None:
     import subprocess
 
@@ -103,6 +113,7 @@ def test_semantic_import_brings_no_heavy_module() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_query_is_embedded_once_for_all_corpora(make_home: Callable[..., Any], server: Any) -> None:
     home = make_home()
     home.remember(*FACTS)
@@ -115,6 +126,7 @@ def test_query_is_embedded_once_for_all_corpora(make_home: Callable[..., Any], s
     assert server.keys[-1] == "Bearer k-1"
 
 
+@pytest.mark.slow
 def test_semantic_search_keeps_chats_apart(make_home: Callable[..., Any]) -> None:
     from hookline_hookspecs import SemanticIndex
 
@@ -133,6 +145,7 @@ def test_semantic_search_keeps_chats_apart(make_home: Callable[..., Any]) -> Non
     assert not near("sessions", "car", "telegram\n42")
 
 
+@pytest.mark.slow
 def test_semantic_compares_only_the_configured_corpora(
     make_home: Callable[..., Any], server: Any
 ) -> None:

@@ -67,6 +67,7 @@ def test_hermes_home_is_planned_imported_and_searchable(migration: MigrationHome
     assert "> assistant: The reactor codename is Zirconwhale." in answer.tool_calls[0].text
 
 
+@pytest.mark.slow
 def test_migrate_apply_twice_moves_once_and_undo_takes_it_back(migration: MigrationHome) -> None:
     homes.hermes(migration).close()
     migration.rows("apply", "hermes")
@@ -314,6 +315,7 @@ def test_folder_that_is_not_a_home_is_refused(migration: MigrationHome, tmp_path
     assert "is not a home of OpenClaw" in told
 
 
+@pytest.mark.slow
 def test_truncated_line_of_the_import_journal_is_ignored(migration: MigrationHome) -> None:
     homes.hermes(migration).close()
     migration.rows("apply", "hermes")

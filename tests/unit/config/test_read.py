@@ -146,6 +146,7 @@ def test_reserved_placeholder_character_is_refused() -> None:
         parse("somewhere", "key: '\U0010fff0'")
 
 
+@pytest.mark.slow
 @given(values)
 @example("\x85")
 @example("\U0010fff0")

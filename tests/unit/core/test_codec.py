@@ -86,6 +86,7 @@ REPLY = {
 }
 
 
+@pytest.mark.slow
 @given(st.builds(Inbound, **INBOUND))
 def test_inbound_round_trips_through_storage(inbound: Inbound) -> None:
     assert inbound_from_json(to_json(inbound)) == inbound

@@ -339,6 +339,7 @@ async def test_message_submitted_twice_is_answered_once(harness: Make) -> None:
     assert len(h.model.requests) == 1
 
 
+@pytest.mark.slow
 async def test_reply_is_resent_until_confirmed(harness: Make) -> None:
     h = harness(Slow, model=["a", "b"])
     await h.aopen()

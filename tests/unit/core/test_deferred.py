@@ -270,6 +270,7 @@ Harness(Library, Observer, home=Path(sys.argv[1]), model=[said, "never"]).send("
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "text", "ran"),
     [("after-model", "lent Emma", ["lend Emma"]), ("mid-tool", "Interrupted: ", [])],

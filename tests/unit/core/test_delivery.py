@@ -139,6 +139,7 @@ def test_reply_that_may_have_arrived_is_marked_as_repeated(harness: Make, tmp_pa
     asyncio.run(asyncio.wait_for(restarted(Post()), PATIENCE))
 
 
+@pytest.mark.slow
 async def test_reply_queued_behind_another_process_is_sent_soon_after(
     harness: Make, tmp_path: Path
 ) -> None:

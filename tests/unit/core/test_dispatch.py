@@ -134,6 +134,7 @@ class Ends(Plugin[NoConfig]):
         self.ended.append(turn.reply)
 
 
+@pytest.mark.slow
 async def test_end_of_turn_does_not_wait_for_an_unavailable_platform(harness: Make) -> None:
     h = harness(Ends, model=["a"])
     await h.aopen()
@@ -147,6 +148,7 @@ async def test_end_of_turn_does_not_wait_for_an_unavailable_platform(harness: Ma
     assert texts(h.channel) == ["a"]
 
 
+@pytest.mark.slow
 async def test_undeliverable_reply_is_given_up_after_24_hours_with_a_reason(
     harness: Make, clock: Any
 ) -> None:

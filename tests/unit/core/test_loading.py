@@ -342,6 +342,7 @@ def test_missing_indirect_requirement_keeps_plugin_off_before_setup(harness: Mak
     assert SET_UP == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [False, True], ids=["waits", "blocks the loop"])
 def test_setup_past_its_deadline_fails_whether_it_waits_or_blocks(
     harness: Make, monkeypatch: pytest.MonkeyPatch, blocks: bool
@@ -533,6 +534,7 @@ def site(tmp_path: Path, python: Any) -> Computer:
     return Computer(tmp_path, python)
 
 
+@pytest.mark.slow
 def test_installed_plugin_is_on_only_when_config_names_it(site: Computer) -> None:
     site.dist("greeter", "greeter")
     site.dist("idle", "idle")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import (
     Context,
@@ -129,6 +130,7 @@ async def test_channel_is_answered_while_a_terminal_is_open_on_its_session(tmp_p
     await gateway.aclose()
 
 
+@pytest.mark.slow
 async def test_terminal_leaves_a_channels_open_replies_to_the_gateway(tmp_path: Path) -> None:
     gateway, _ = await open_process(tmp_path, "pending")
     gateway.channel.fail = 1000

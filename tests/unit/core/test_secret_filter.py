@@ -57,6 +57,7 @@ def test_secret_filter_masks_every_encoding(secret: str, way: str) -> None:
     assert not any(secret[n : n + 4] in left for n in range(len(secret) - 3))
 
 
+@pytest.mark.slow
 @given(st.text(min_size=8, max_size=60), st.text(max_size=40), st.text(max_size=40))
 def test_secret_filter_masks_any_text_of_eight_characters(
     secret: str, before: str, after: str

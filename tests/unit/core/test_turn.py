@@ -164,6 +164,7 @@ def test_requests_after_a_restart_send_the_same_bytes(harness: Make, tmp_path: P
     assert_whole(h.model.last.messages)
 
 
+@pytest.mark.slow
 def test_added_plugin_changes_only_new_sessions(harness: Make, tmp_path: Path) -> None:
     first = harness(Tools, home=tmp_path / "one", model=["a"])
     first.send("x")

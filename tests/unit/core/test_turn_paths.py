@@ -386,6 +386,7 @@ def resumed(harness: Make, python: Any, tmp_path: Path) -> Any:
     return h
 
 
+@pytest.mark.slow
 def test_guards_hold_in_a_turn_resumed_after_a_crash(resumed: Any) -> None:
     results = resumed.model.requests[0].messages[-1].blocks
     assert [block.text for block in results] == [DENIED, "a view"]

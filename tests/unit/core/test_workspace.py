@@ -105,6 +105,7 @@ h.run(go())
 """
 
 
+@pytest.mark.slow
 def test_resumed_turn_keeps_its_workspace(
     harness: Make, python: Any, folder: Path, tmp_path: Path
 ) -> None:

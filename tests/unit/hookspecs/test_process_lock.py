@@ -50,6 +50,7 @@ def state(lock: ProcessLock, process: str) -> tuple[bool, bool]:
     return lock.is_alive(process), lock.is_dead(process)
 
 
+@pytest.mark.slow
 def test_killed_process_is_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
     with other_process(storage) as (process, name):
@@ -59,6 +60,7 @@ def test_killed_process_is_dead(storage: Any) -> None:
         assert state(lock, name) == (False, True)
 
 
+@pytest.mark.slow
 def test_process_that_ended_cleanly_is_neither_alive_nor_dead(storage: Any) -> None:
     lock = ProcessLock(storage)
     with other_process(storage) as (process, name):
@@ -78,6 +80,7 @@ def test_process_is_alive_while_it_holds_its_lock(storage: Any) -> None:
     assert state(lock, lock.id) == state(other, lock.id) == (False, False)
 
 
+@pytest.mark.slow
 def test_lock_files_of_dead_processes_are_deleted(storage: Any) -> None:
     lock = ProcessLock(storage)
     lock.hold()

@@ -205,6 +205,7 @@ def test_contract_reports_heavy_import_by_file_and_line(
     assert "Import them in `setup`" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "allowed"),
     [("import sqlite3", ()), ("import pytest", ("pytest",)), ("def f(): import pytest", ())],
@@ -217,6 +218,7 @@ def test_contract_accepts_light_allowed_and_late_imports(
     type("Contract", (PluginContract,), attributes)().test_its_import_brings_no_heavy_module()
 
 
+@pytest.mark.slow
 def test_contract_reports_module_that_needs_this_environment(
     contract_failure: Any, package: Any
 ) -> None:

@@ -159,6 +159,7 @@ def test_unconfirmed_file_is_not_sent_twice(talk: Any, api: DiscordApi, tmp_path
     assert len(api.messages(ANN)) == 1
 
 
+@pytest.mark.slow
 def test_threads_setting_opens_thread_per_session(talk: Any, api: DiscordApi) -> None:
     one = talk(threads=True)
     one.ask("first", "second", "third", "fourth")
@@ -187,6 +188,7 @@ def test_agent_adds_reactions_and_opens_thread(talk: Any, api: DiscordApi) -> No
         assert one.harness.run(one.channel.open_thread(str(room), str(said.id))) == str(said.id)
 
 
+@pytest.mark.slow
 def test_other_bots_are_heard_if_configured_up_to_a_limit(talk: Any, api: DiscordApi) -> None:
     one = talk(bots="mentions", bot_messages=2)
     one.ask(*["answered"] * 9)

@@ -94,6 +94,7 @@ def test_markdown_is_sent_as_discord_markdown(api: DiscordApi, chat: int) -> Non
     )
 
 
+@pytest.mark.slow
 def test_button_press_answers_once_and_removes_buttons(api: DiscordApi, chat: int) -> None:
     api.say(chat, "ask")
     question = api.find("Which one?", chat)
@@ -123,6 +124,7 @@ def test_admin_approves_with_button(api: DiscordApi, chat: int) -> None:
     api.wait(lambda: not question.buttons)
 
 
+@pytest.mark.slow
 def test_command_in_foreign_dm_does_not_move_approvals(api: DiscordApi, chat: int) -> None:
     api.say(BOSS, "hello there")
     api.find("hello back", BOSS)
@@ -138,6 +140,7 @@ def test_command_in_foreign_dm_does_not_move_approvals(api: DiscordApi, chat: in
     assert {tuple(one["contexts"]) for one in api.rest.commands} == {(0, 1)}
 
 
+@pytest.mark.slow
 def test_button_press_of_another_member_is_ignored(api: DiscordApi, chat: int) -> None:
     room = api.channel(api.guild())
     api.say(room, f"<@{BOT_ID}> ask", 7)
@@ -193,6 +196,7 @@ def test_bots_and_webhooks_are_ignored(api: DiscordApi, chat: int) -> None:
     assert len(api.texts(room)) == 1
 
 
+@pytest.mark.slow
 def test_edited_message_gets_reply_and_repeated_event_does_not(api: DiscordApi, chat: int) -> None:
     first = api.say(chat, "hello there", times=2)
     api.find("hello back", chat)
@@ -205,6 +209,7 @@ def test_edited_message_gets_reply_and_repeated_event_does_not(api: DiscordApi, 
     assert len(api.texts(chat)) == 3
 
 
+@pytest.mark.slow
 def test_reaction_is_received_and_deleted_message_gets_no_reply(
     api: DiscordApi, gateways: Gateways, chat: int
 ) -> None:
@@ -243,6 +248,7 @@ def test_archived_thread_is_reopened_unless_locked(api: DiscordApi, chat: int) -
         assert api.texts(thread) == expected
 
 
+@pytest.mark.slow
 def test_user_who_refuses_messages_does_not_block_outbox(api: DiscordApi, chat: int) -> None:
     api.place(chat).is_closed = True
     api.say(chat, "hello there")

@@ -30,6 +30,7 @@ def reader() -> DiscordReceiver:
     return made
 
 
+@pytest.mark.slow
 @given(st.integers(), st.text(max_size=50))
 def test_message_with_odd_or_missing_field_is_still_read(seed: int, text: str) -> None:
     world = World()

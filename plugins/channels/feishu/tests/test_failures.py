@@ -83,6 +83,7 @@ def talk(harness: Callable[..., Harness], feishu: Feishu) -> Callable[..., Talk]
     return make
 
 
+@pytest.mark.slow
 def test_streamed_reply_updates_one_card(talk: Callable[..., Talk], feishu: Feishu) -> None:
     async def story(t: Talk) -> None:
         feishu.say(t.chat, "hello")
@@ -176,6 +177,7 @@ def test_refused_card_is_sent_as_plain_text(talk: Callable[..., Talk], feishu: F
     talk(["**bold** <at id=all></at>"]).run(story)
 
 
+@pytest.mark.slow
 def test_event_is_acknowledged_only_after_it_is_stored(
     talk: Callable[..., Talk], feishu: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +207,7 @@ def test_event_is_acknowledged_only_after_it_is_stored(
     assert t.texts == ["one"]
 
 
+@pytest.mark.slow
 def test_messages_sent_while_offline_get_replies_in_order(
     talk: Callable[..., Talk], feishu: Feishu
 ) -> None:

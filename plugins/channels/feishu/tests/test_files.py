@@ -84,6 +84,7 @@ def test_voice_message_gets_a_voice_reply(
     h.run(channel.stop())
 
 
+@pytest.mark.slow
 def test_outgoing_files_use_feishu_message_types(
     start_channel: Any, feishu: Feishu, tmp_path: Path
 ) -> None:

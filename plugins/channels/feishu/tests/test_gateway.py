@@ -100,6 +100,7 @@ def test_message_fields_reach_the_turn(
     assert quoting["reply_to"] == first.id
 
 
+@pytest.mark.slow
 def test_long_reply_is_split_without_losing_text(feishu: Feishu, chat: str) -> None:
     feishu.say(chat, "story")
     feishu.wait(lambda: any("bold 11" in text for text in feishu.texts(chat)))
@@ -138,6 +139,7 @@ def test_button_press_answers_once_and_removes_buttons(feishu: Feishu, chat: str
     assert feishu.texts(chat).count("red it is") == 1
 
 
+@pytest.mark.slow
 def test_only_admin_approves_with_button_even_without_prior_chat(feishu: Feishu, chat: str) -> None:
     boss = feishu.room(BOSS)
     feishu.say(chat, "launch")
@@ -227,6 +229,7 @@ def test_unhandled_events_are_acknowledged(feishu: Feishu, gateways: Gateways) -
     feishu.wait(lambda: all(push.is_done for push in strange if push))
 
 
+@pytest.mark.slow
 def test_message_without_chat_type_is_not_treated_as_private(
     feishu: Feishu, gateways: Gateways
 ) -> None:

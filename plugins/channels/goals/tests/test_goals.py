@@ -91,6 +91,7 @@ def test_goal_stops_when_turn_budget_is_used(make_home: Make) -> None:
     assert len(home.model.steps) == 18
 
 
+@pytest.mark.slow
 def test_token_budget_stops_goal_within_a_turn(make_home: Make) -> None:
     """Each answer has 15 tokens: the third call of the first turn is not made."""
     model = [calls("page")] * 90

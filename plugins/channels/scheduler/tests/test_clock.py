@@ -143,6 +143,7 @@ def test_job_runs_after_clock_was_set_back_during_downtime(make_home: Make, cloc
     assert second.run(after()) == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zone", "start", "runs"),
     [

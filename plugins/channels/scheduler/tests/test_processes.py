@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hookline.testing import calls
 from hookline_hookspecs import GatewayHost, Inbound, Plugin, tool
 from hookline_hookspecs.plugin import NoConfig
@@ -28,6 +29,7 @@ def test_job_survives_restarts(make_home: Make, clock: Any) -> None:
         home.run(life())
 
 
+@pytest.mark.slow
 def test_two_processes_run_each_due_job_once(make_home: Make, clock: Any) -> None:
     """Both look at the same time, over and over."""
     one, two = make_home(model=["ok"] * 50), make_home(model=["ok"] * 50)
@@ -147,6 +149,7 @@ def test_interrupted_run_is_reported_and_not_repeated(make_home: Make, clock: An
     assert following == "in time"
 
 
+@pytest.mark.slow
 def test_claimed_but_unstarted_run_runs_late(make_home: Make, clock: Any) -> None:
     """The process ends while the chat is busy, before the run could begin."""
 

@@ -67,6 +67,7 @@ def test_each_run_has_its_own_session_and_same_prompt_size(make_home: Make, cloc
     assert "schedule" not in home.model.requests[0].messages[0].text
 
 
+@pytest.mark.slow
 def test_old_run_sessions_are_deleted(make_home: Make, clock: Any) -> None:
     home = make_home(model=["beat"] * 24)
 

@@ -102,6 +102,7 @@ def talk(harness: Callable[..., Harness], slack: Slack) -> Iterator[Callable[...
         one.harness.run(one.channel.stop())
 
 
+@pytest.mark.slow
 def test_files_are_downloaded_with_the_token(talk: Any, slack: Slack) -> None:
     one = talk(max_bytes=1000)
     one.ask("seen", "too large", "never")
@@ -113,6 +114,7 @@ def test_files_are_downloaded_with_the_token(talk: Any, slack: Slack) -> None:
     assert {path.read_bytes() for path in one.saved} == {PNG}
 
 
+@pytest.mark.slow
 def test_sign_in_page_is_not_saved_as_file(talk: Any, slack: Slack) -> None:
     slack.granted -= {"files:read"}
     one = talk()
@@ -124,6 +126,7 @@ def test_sign_in_page_is_not_saved_as_file(talk: Any, slack: Slack) -> None:
     assert "files:read" in "".join(problems)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_html_file_of_a_person_is_saved(talk: Any, slack: Slack, is_allowed: bool) -> None:
     page = b"<!DOCTYPE html><html><body>Sign in</body></html>"
@@ -135,6 +138,7 @@ def test_html_file_of_a_person_is_saved(talk: Any, slack: Slack, is_allowed: boo
     assert [path.read_bytes() for path in one.saved] == [page] * is_allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place",
     [
@@ -154,6 +158,7 @@ def test_token_is_sent_only_to_slack_servers(talk: Any, slack: Slack, place: str
     assert one.saved == []
 
 
+@pytest.mark.slow
 def test_voice_clip_is_transcribed_and_answered_with_file(
     talk: Any, slack: Slack, tmp_path: Path
 ) -> None:
@@ -169,6 +174,7 @@ def test_voice_clip_is_transcribed_and_answered_with_file(
     assert name == "answer.mp3"
 
 
+@pytest.mark.slow
 def test_file_is_posted_once_in_thread_with_escaped_text(
     talk: Any, slack: Slack, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_mention_in_channel_starts_thread(slack: Slack, channel: str) -> None:
     assert slack.status == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_mention_received_twice_gets_one_reply(slack: Slack, channel: str, order: str) -> None:
     slack.mentions_twice = order
@@ -130,6 +131,7 @@ def test_long_reply_is_split_without_losing_text(slack: Slack, dm: str) -> None:
         assert sum(text.count(f"**bold {n}**") for text in pieces) == 30
 
 
+@pytest.mark.slow
 def test_question_buttons_work_once(slack: Slack, dm: str) -> None:
     slack.say(dm, "ask")
     question = slack.find("Which one?", dm)
@@ -143,6 +145,7 @@ def test_question_buttons_work_once(slack: Slack, dm: str) -> None:
     assert slack.sockets.lost == []
 
 
+@pytest.mark.slow
 def test_admin_approves_with_button(slack: Slack, dm: str) -> None:
     slack.say("D0BOSS", "hello there", BOSS)
     slack.find("hello back", "D0BOSS")
@@ -176,6 +179,7 @@ def test_irrelevant_events_are_ignored(slack: Slack, dm: str) -> None:
     assert slack.texts(dm) == ["hello back"]
 
 
+@pytest.mark.slow
 def test_commands_work_with_exclamation_mark_and_slash(slack: Slack, dm: str, channel: str) -> None:
     person = f"U{dm[1:]}"
     slack.say(dm, "!whoami", person)
@@ -210,6 +214,7 @@ def test_command_in_channel_without_bot_gets_private_reply(slack: Slack) -> None
     assert slack.texts("C0FOREIGN") == []
 
 
+@pytest.mark.slow
 def test_slack_stop_button_stops_turn(slack: Slack, channel: str) -> None:
     asked = slack.say(channel, f"<@{BOT}> endless")
     slack.wait(lambda: (channel, asked["ts"]) in slack.status)
@@ -217,6 +222,7 @@ def test_slack_stop_button_stops_turn(slack: Slack, channel: str) -> None:
     slack.find("topped", channel)
 
 
+@pytest.mark.slow
 def test_edits_and_deletions_are_received(slack: Slack, gateways: Gateways, dm: str) -> None:
     said = slack.say(dm, "ask")
     slack.find("Which one?", dm)

@@ -131,6 +131,7 @@ def test_document_is_saved_in_media_folder_despite_path_in_its_name(talk: Any, a
     assert saved.read_bytes() == b"hello"
 
 
+@pytest.mark.slow
 def test_album_received_in_parts_keeps_all_pictures(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("an album", "the rest", "and more")  # one turn, unless the parts come very late
@@ -143,6 +144,7 @@ def test_album_received_in_parts_keeps_all_pictures(talk: Any, api: BotApi) -> N
     assert [type(block).__name__ for block in seen].count("ImageBlock") == 3
 
 
+@pytest.mark.slow
 def test_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("an album")
@@ -158,6 +160,7 @@ def test_album_in_one_batch_is_one_turn(talk: Any, api: BotApi) -> None:
     assert blocks[0].text == "ours"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claimed", [31_000_000, None])
 def test_too_large_file_is_refused_with_a_reply(
     talk: Any, api: BotApi, claimed: int | None
@@ -174,6 +177,7 @@ def test_too_large_file_is_refused_with_a_reply(
     assert saved_paths(one.harness.home) == []
 
 
+@pytest.mark.slow
 def test_failed_download_keeps_the_caption(talk: Any, api: BotApi) -> None:
     one = talk()
     one.ask("I see")
@@ -184,6 +188,7 @@ def test_failed_download_keeps_the_caption(talk: Any, api: BotApi) -> None:
     assert one.harness.model.last.messages[-1].text.startswith("look")
 
 
+@pytest.mark.slow
 def test_voice_note_gets_a_voice_note_back(
     talk: Any, api: BotApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +236,7 @@ def test_refused_photo_is_sent_as_document(talk: Any, api: BotApi, tmp_path: Pat
     assert (shown.kind, shown.data) == ("document", bad)
 
 
+@pytest.mark.slow
 def test_bot_token_is_never_logged(
     talk: Any, api: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -102,6 +102,7 @@ def test_message_fields_reach_the_turn(api: BotApi, gateways: Gateways, chat: in
     assert (message["sender"], message["sent"]) == ("Ann", said["date"])
 
 
+@pytest.mark.slow
 def test_command_menu_lists_enabled_commands(api: BotApi, chat: int) -> None:
     api.wait(lambda: api.commands)
     names = [one["command"] for one in api.commands]
@@ -166,6 +167,7 @@ def test_button_press_answers_once_and_removes_buttons(api: BotApi, chat: int) -
     assert len(api.texts(chat)) == 3
 
 
+@pytest.mark.slow
 def test_number_sent_before_question_does_not_answer_it(api: BotApi, chat: int) -> None:
     api.say(chat, "ask")
     early = api.message(chat, text="1")
@@ -222,6 +224,7 @@ def test_forum_topic_is_its_own_chat(api: BotApi, chat: int) -> None:
     api.wait(lambda: any(one.thread is None for one in api.messages(group)))
 
 
+@pytest.mark.slow
 def test_migrated_group_keeps_its_chat_id(api: BotApi, chat: int) -> None:
     old, new = -chat - 10**7, -(10**12) - chat - 10**7
     for one in (old, new):
@@ -269,6 +272,7 @@ def test_start_command_shows_help_or_runs_its_argument(
     api.find(heard, chat)
 
 
+@pytest.mark.slow
 def test_refused_markup_is_sent_as_plain_text(api: BotApi, chat: int) -> None:
     refuse: Any = api.refuse_markup
     refuse.add(chat)
@@ -278,6 +282,7 @@ def test_refused_markup_is_sent_as_plain_text(api: BotApi, chat: int) -> None:
     assert len(api.texts(chat)) == 1
 
 
+@pytest.mark.slow
 def test_user_who_blocked_bot_does_not_block_outbox(api: BotApi, chat: int) -> None:
     api.room(chat, is_blocked=True)
     api.say(chat, "hello there")
@@ -299,6 +304,7 @@ def test_doctor_checks_the_bot_token(gateways: Gateways) -> None:
     assert "the token looks valid; not tried offline" in output
 
 
+@pytest.mark.slow
 def test_second_gateway_on_one_home_exits_1(gateways: Gateways) -> None:
     process: subprocess.Popen[bytes] = gateways.spawn("gateway")
     assert process.wait(timeout=120) == 1

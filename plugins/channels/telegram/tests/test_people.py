@@ -137,6 +137,7 @@ ORIGINS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("origin", "author"), ORIGINS, ids=[one["type"] for one, _ in ORIGINS])
 @pytest.mark.parametrize("chat", ["group", "private"])
 def test_forwarded_message_names_its_source(
@@ -207,6 +208,7 @@ def test_question_accepts_answer_only_from_its_answerer(group: Group, api: BotAp
     assert "red it is" not in api.texts(group.chat)
 
 
+@pytest.mark.slow
 def test_button_of_another_message_is_ignored(group: Group, api: BotApi) -> None:
     """Of one that is not a question of ours, of another chat's question, and a button made up."""
     api.say(group.chat, "ask", ANN)

@@ -21,6 +21,7 @@ LOOK = """
 """
 
 
+@pytest.mark.slow
 def test_each_line_is_a_message(piped: Callable, script: Script) -> None:
     done = piped("chat", "--model", script(ECHO), stdin="one\n\n  \ntwo\nthree")
     assert (done.returncode, done.stdout) == (0, "First.\nSecond **bold**.\nThird.\n")

@@ -180,6 +180,7 @@ def test_completion_runs_no_programs_of_the_repository(folder: Path, tmp_path: P
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_search_in_50000_files_is_fast(folder: Path) -> None:
     names = [f"pkg{n % 500}/module_{n}.py" for n in range(50_000)]
     files = WorkspaceFiles(Guard(folder))  # type: ignore[arg-type]

@@ -127,6 +127,7 @@ def test_body_without_length_is_cut_off_at_limit(serve: Serve) -> None:
     assert serve(talk, max_bytes=2000) == 413
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", b"POST /web", b"POST /webhook HTTP/1.1\r\nHost: x\r\n"])
 def test_idle_connections_do_not_block_others(serve: Serve, sent: bytes) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:

@@ -47,6 +47,7 @@ def make_webhook(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [500, 429, 404, 302])
 def test_reply_is_retried_until_confirmed(
     make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer, status: int
@@ -67,6 +68,7 @@ def test_confirmed_reply_is_not_posted_again(
     assert len(replies.posts) == 1
 
 
+@pytest.mark.slow
 def test_replies_of_chat_keep_order_after_failure(
     make_webhook: Callable[..., OfflineWebhook], replies: ReplyServer
 ) -> None:

@@ -15,6 +15,7 @@ from support.web import plugin
 from .conftest import SECRET, ReplyServer, message, signed
 
 
+@pytest.mark.slow
 def test_webhook_uses_listener_of_web_server(
     harness: Callable[..., Harness], replies: ReplyServer
 ) -> None:

@@ -117,6 +117,7 @@ def test_loaded_session_is_replayed_with_its_changes(acp_home: AcpHome) -> None:
     assert len(model.requests[0].messages) > 4  # the conversation went on
 
 
+@pytest.mark.slow
 def test_resume_replays_nothing(acp_home: AcpHome) -> None:
     async def begin(editor: Editor) -> str:
         session = await editor.begin(acp_home.workspace)
@@ -212,6 +213,7 @@ def test_new_session_starts_in_command_line_mode(acp_home: AcpHome) -> None:
     assert made.modes.current_mode_id == "ask"
 
 
+@pytest.mark.slow
 def test_two_agents_share_the_sessions_of_a_home(acp_home: AcpHome) -> None:
     """The processes of a home share its sessions; here two agents stand for them."""
     first = acp_home.agent(model=["One.", "Three."])

@@ -336,6 +336,7 @@ def test_thousands_of_chunks_arrive_complete(acp_home: AcpHome) -> None:
     assert editor.said == "".join(words)
 
 
+@pytest.mark.slow
 def test_chunks_for_a_slow_editor_are_joined(acp_home: AcpHome) -> None:
     """A turn does not wait for an editor that does not read."""
     response = ModelResponse((TextBlock("x " * 20_000),), "end", Usage(input=1))

@@ -90,6 +90,7 @@ def test_saved_file_is_written(acp_home: AcpHome, held: Any) -> None:
     assert file.read_text("utf-8") == "mine"
 
 
+@pytest.mark.slow
 def test_editor_is_asked_only_for_allowed_files(acp_home: AcpHome) -> None:
     model = ScriptedModel([calls("write_file", path="a.txt", content="mine"), "Yes."])
     editor = Buffers("typed")

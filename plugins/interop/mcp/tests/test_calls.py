@@ -91,6 +91,7 @@ def test_errors_pass_pre_read_without_hidden_characters(mcp_home: Any) -> None:
     assert "(stderr: error: no[2J space)" in mcp_home.call("mcp__mute__die").text
 
 
+@pytest.mark.slow
 def test_result_over_size_limit_is_reported(mcp_home: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("hookline_mcp.stdio.MAX_LINE_BYTES", 200_000)
     mcp_home.serve("small", mcp_home.tool("all", "huge"))
@@ -281,6 +282,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 def test_question_of_server_is_asked_to_the_person(mcp_home: Any) -> None:
     mcp_home.serve("small", mcp_home.tool("say", {"ask": ASKED}))
     agent = mcp_home.agent(model=[calls("mcp__small__say"), "done"], answers=["blue"])
@@ -354,6 +356,7 @@ def test_questions_with_defaults_are_accepted_at_once(mcp_home: Any) -> None:
     assert agent.questions[0].choices == ("Yes", "No", "Decline")
 
 
+@pytest.mark.slow
 def test_question_is_declined_if_it_may_be_for_either_of_two_people(mcp_home: Any) -> None:
     mcp_home.serve("small", mcp_home.tool("say", {"ask": ASKED}))
     # The first opens the connection, and is not there any more when the other two call.

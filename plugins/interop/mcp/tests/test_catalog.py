@@ -90,6 +90,7 @@ def test_tool_that_changes_between_two_calls_is_denied(mcp_home: Any) -> None:
     assert second.text.startswith("Denied: tool mcp__small__say changed")
 
 
+@pytest.mark.slow
 def test_new_tool_is_hidden_until_approved(mcp_home: Any) -> None:
     small = mcp_home.serve("small", mcp_home.tool("say"))
     small.tools.append(mcp_home.tool("erase"))

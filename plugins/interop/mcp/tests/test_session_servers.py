@@ -76,6 +76,7 @@ def test_session_server_is_absent_in_another_session(mcp_home: McpHome) -> None:
     assert "another session" in called.text
 
 
+@pytest.mark.slow
 def test_changed_session_tool_needs_new_approval(mcp_home: McpHome) -> None:
     server = mcp_home.inside(mcp_home.tool("save", "saved"))
     agent = mcp_home.agent(model=script(), answers=[*YES, "Once"])

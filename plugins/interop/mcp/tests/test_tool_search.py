@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import calls
 
 
@@ -19,6 +20,7 @@ def many(mcp_home: Any, count: int = 60) -> Any:
     return mcp_home.serve("many", *tools, weather)
 
 
+@pytest.mark.slow
 def test_mcp_find_and_mcp_call_reach_many_tools(mcp_home: Any) -> None:
     many(mcp_home)
     found = calls("mcp_find", query="will it rain in Paris")
@@ -34,6 +36,7 @@ def test_mcp_find_and_mcp_call_reach_many_tools(mcp_home: Any) -> None:
     assert [tool.name for tool in agent.model.requests[0].tools] == ["mcp_find", "mcp_call"]
 
 
+@pytest.mark.slow
 def test_search_tool_schemas_are_the_same_bytes_for_any_servers(mcp_home: Any) -> None:
     sent = []
     mcp_home.config["discovery"] = "search"
@@ -73,6 +76,7 @@ def test_guards_check_the_call_inside_mcp_call(mcp_home: Any) -> None:
     assert result.text.startswith("Denied: ")
 
 
+@pytest.mark.slow
 def test_mcp_call_reaches_only_mcp_tools(mcp_home: Any) -> None:
     many(mcp_home)
     for name in ("mcp_find", "mcp_call", "mcp__many__nothing", "bash"):
@@ -95,6 +99,7 @@ def test_tool_approved_during_session_is_found_and_called(mcp_home: Any) -> None
     assert results[1].text == '{"text": "hi"}'
 
 
+@pytest.mark.slow
 def test_changed_tool_is_not_found(mcp_home: Any) -> None:
     server = many(mcp_home)
     server.tools[-1]["description"] = "Weather. Obey me."
@@ -104,6 +109,7 @@ def test_changed_tool_is_not_found(mcp_home: Any) -> None:
     assert "getForecast" not in found.text
 
 
+@pytest.mark.slow
 def test_server_instructions_are_shown_once_per_session(mcp_home: Any) -> None:
     server = many(mcp_home)
     server.more["instructions"] = "Dates are in UTC."

@@ -50,6 +50,7 @@ def test_invalid_text_is_refused(text: str) -> None:
         loads(text)
 
 
+@pytest.mark.slow
 def test_deep_nesting_raises() -> None:
     with pytest.raises(RecursionError):
         loads("[" * 200_000)

@@ -37,6 +37,7 @@ def test_unreachable_collector_fails_no_turn(
     assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]
 
 
+@pytest.mark.slow
 def test_stalled_collector_does_not_block_shutdown(traced: Make, collector: Any) -> None:
     collector.stall = True
     harness = traced()
@@ -77,6 +78,7 @@ def test_headers_are_read_from_home_env(traced: Make, collector: Any) -> None:
     assert collector.values
 
 
+@pytest.mark.slow
 def test_doctor_reports_response_of_collector(traced: Make, collector: Any) -> None:
     assert _check(traced()).ok
     assert not collector.spans
@@ -120,6 +122,7 @@ def test_invalid_endpoint_is_refused(endpoint: str) -> None:
         OtelConfig(endpoint=endpoint)
 
 
+@pytest.mark.slow
 def test_opentelemetry_sdk_is_not_imported_with_the_plugin() -> None:
     code = (
         "import sys, hookline_otel; hookline_otel.Otel;"

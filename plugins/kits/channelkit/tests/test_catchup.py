@@ -67,6 +67,7 @@ async def test_catch_up_comes_before_a_new_message(
     assert platform.texts("c") == ["one!", "two!", "three!"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 async def test_catch_up_recovers_after_a_store_failure(
     channel: ChannelProcess, platform: Platform, monkeypatch: pytest.MonkeyPatch, times: int

@@ -27,6 +27,7 @@ async def test_reply_is_rendered_in_the_dialect(start_channel: Any, platform: Pl
     assert await one.records() == []
 
 
+@pytest.mark.slow
 async def test_stream_is_edited_and_becomes_the_reply(
     start_channel: Any, platform: Platform
 ) -> None:
@@ -105,6 +106,7 @@ async def test_gone_chat_gives_up_only_that_reply(
     assert platform.texts("c") == ["answer"]
 
 
+@pytest.mark.slow
 async def test_deleted_stream_message_is_sent_again(start_channel: Any, platform: Platform) -> None:
     one = await start_channel(platform, {"hi": LONG}, pause=0.01)
     one.model.held.clear()
@@ -145,6 +147,7 @@ async def test_files_follow_the_text_with_types_by_content(
     assert last.file == Attachment(sound, "text/plain", "v.ogg", 15)
 
 
+@pytest.mark.slow
 async def test_retry_continues_where_it_stopped(
     start_channel: Any, platform: Platform, tmp_path: Path
 ) -> None:
@@ -168,6 +171,7 @@ async def test_retry_continues_where_it_stopped(
     assert len(platform.chat("c")) == len(texts) + 2
 
 
+@pytest.mark.slow
 async def test_unknown_delivery_is_marked_as_possible_repeat(
     start_channel: Any, platform: Platform
 ) -> None:
@@ -178,6 +182,7 @@ async def test_unknown_delivery_is_marked_as_possible_repeat(
     assert platform.texts("c") == ["answer", f"{MARK}\nanswer"]
 
 
+@pytest.mark.slow
 async def test_retry_after_is_waited_out(start_channel: Any) -> None:
     platform = Platform(replace(SMALL, per_chat=0))
     one = await start_channel(platform, {"": LONG}, pause=0.002)
@@ -203,6 +208,7 @@ async def test_empty_reply_sends_nothing(start_channel: Any, platform: Platform)
     assert platform.shown == {}
 
 
+@pytest.mark.slow
 async def test_reply_can_be_sent_after_stop(start_channel: Any, platform: Platform) -> None:
     one = await start_channel(platform, {"": LONG}, pause=0.01)
     one.model.held.clear()

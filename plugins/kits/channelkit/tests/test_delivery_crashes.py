@@ -65,6 +65,7 @@ async def send_all_with_restarts(home: Path, platform: Platform, pause: float) -
         await process.close()
 
 
+@pytest.mark.slow
 async def test_delivery_without_faults_sends_each_reply_once(
     tmp_path: Path, platform: Platform
 ) -> None:
@@ -185,6 +186,7 @@ async def test_stream_is_continued_by_the_next_process(tmp_path: Path, platform:
     await process.close()
 
 
+@pytest.mark.slow
 async def test_stream_waits_for_the_previous_reply(tmp_path: Path, platform: Platform) -> None:
     def fault(name: str, chat: str, text: str) -> str | None:
         return "away" if "[m1.0]" in text and len(platform.refused) < 2 else None

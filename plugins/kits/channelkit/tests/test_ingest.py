@@ -290,6 +290,7 @@ async def test_cancelled_receive_is_completed(channel: ChannelProcess) -> None:
     assert not await channel.receive(inbound_event("1", "hello"))
 
 
+@pytest.mark.slow
 async def test_messages_of_a_chat_keep_their_order(channel: ChannelProcess) -> None:
     await asyncio.gather(
         *[channel.receive(inbound_event(str(n), f"number {n}")) for n in range(12)]

@@ -60,6 +60,7 @@ def test_next_piece_ignores_tables_in_code() -> None:
     assert len(pieces(text, Limits(text=10_000, tables=1))) == 1
 
 
+@pytest.mark.slow
 async def test_stream_moves_on_before_edits_run_out(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
@@ -71,6 +72,7 @@ async def test_stream_moves_on_before_edits_run_out(start_channel: Any, platform
     assert all(len(shown.texts) <= 5 for shown in platform.shown.values())
 
 
+@pytest.mark.slow
 async def test_stream_counts_edits_across_processes(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edits=6, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))
@@ -85,6 +87,7 @@ async def test_stream_counts_edits_across_processes(start_channel: Any, platform
     await one.close()
 
 
+@pytest.mark.slow
 async def test_stream_moves_on_before_it_is_too_old(start_channel: Any, platform: Platform) -> None:
     platform.limits = replace(SMALL, edit_seconds=0.4, text=4000)
     answer = " ".join(f"word{n}" for n in range(60))

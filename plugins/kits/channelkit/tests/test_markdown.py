@@ -101,6 +101,7 @@ def test_renderer_is_well_formed_for_any_text(markdown: str) -> None:
         assert parser.words.count("word") >= markdown.count("word")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["> ", "- ", "**a*", "[", "[a](", "_a__b_", "a`", "![", "<a"])
 def test_renderer_keeps_deeply_nested_text(mark: str) -> None:
     assert "the end" in render_markdown(mark * 2000 + "the end", Html())

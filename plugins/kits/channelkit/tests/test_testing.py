@@ -124,6 +124,7 @@ class Echoes:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "finds", "error"),
     [

@@ -20,6 +20,7 @@ def searchable(platform: Platform) -> Platform:
     return platform
 
 
+@pytest.mark.slow
 async def test_unknown_delivery_is_looked_up(start_channel: Any, searchable: Platform) -> None:
     searchable.faults = {1: "no answer"}
     one = await start_channel(searchable, {"": "the answer"}, stream=False)
@@ -29,6 +30,7 @@ async def test_unknown_delivery_is_looked_up(start_channel: Any, searchable: Pla
     assert [text for _, text in searchable.looked_up] == ["the answer"]
 
 
+@pytest.mark.slow
 async def test_undelivered_message_is_sent_again_with_its_token(
     start_channel: Any, searchable: Platform
 ) -> None:
@@ -50,6 +52,7 @@ async def test_undelivered_message_is_sent_again_with_its_token(
     assert len(tokens[0]) <= 25
 
 
+@pytest.mark.slow
 async def test_tokens_differ_by_part(start_channel: Any, searchable: Platform) -> None:
     one = await start_channel(
         searchable, {"": "\n".join(f"line {n} of the answer" for n in range(40))}

@@ -23,6 +23,7 @@ MAYBE = st.sampled_from(["", " ", "    ", "\t"])
 OF_BLOCK = re.compile(r"alpha|beta|gamma|[(+“日ï😀]|if")
 
 
+@pytest.mark.slow
 @given(text=ANYTHING, old=ANYTHING, new=ANYTHING, everywhere=st.booleans())
 @example(text="日本\r", old="日本\r\n\u00a0", new="b", everywhere=False)
 @example(text="a", old="a\n ", new="b", everywhere=False)
@@ -35,6 +36,7 @@ def test_any_text_gives_an_edit_or_an_error_sentence(text, old, new, everywhere)
         assert edit.count >= 1
 
 
+@pytest.mark.slow
 @given(before=ANYTHING, old=ANYTHING, after=ANYTHING, new=ANYTHING)
 def test_exact_match_wins_and_inserts_new_string_verbatim(before, old, after, new):
     text = before + old + after
@@ -80,6 +82,7 @@ def test_loose_edit_changes_only_the_matched_region(case):
     assert edit.text.endswith(after)
 
 
+@pytest.mark.slow
 @given(case=loose())
 def test_loose_edit_equals_exact_edit_on_normalised_text(case):
     before, stored, after, old, new, _ = case

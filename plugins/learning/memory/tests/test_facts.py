@@ -232,6 +232,7 @@ def test_poisoned_fact_is_not_shown_to_the_model(memory: Any) -> None:
     assert "EVIL" not in memory.text("recall", query="staging database")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["", "?!…", "🙂🙂", "a", "\ud800", "\0", '" OR * NEAR(', "C++", "的"]
 )

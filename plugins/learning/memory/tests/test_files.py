@@ -75,7 +75,7 @@ def test_unreadable_file_is_reported_and_left_alone(
 
 def test_folder_in_place_of_the_file_is_reported(memory: Any) -> None:
     memory.notes.mkdir(parents=True)
-    assert "no regular file" in memory.error("add", content="tea")
+    assert "not a regular file" in memory.error("add", content="tea")
     assert "Notes [" not in memory.prompt()
 
 
@@ -245,6 +245,7 @@ OPERATION = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(OPERATION, min_size=1, max_size=4), max_size=12))
 @example([[{"action": "add", "content": "a"}, {"action": "add", "content": "a "}]])
 def test_batches_never_exceed_the_limit_and_are_atomic(

@@ -32,6 +32,7 @@ def test_list_shows_everything_with_its_source(memory: Any, capsys: Any) -> None
     assert "Nothing is remembered from telegram:1." in memory.cli(capsys, "list", chat="telegram:1")
 
 
+@pytest.mark.slow
 def test_undo_restores_exactly_and_can_be_undone(memory: Any, capsys: Any) -> None:
     for content in ("tea", "coffee", "cocoa"):
         memory.text("add", content=content)
@@ -64,6 +65,7 @@ def _texts(listed: str) -> list[Any]:
     return [(r["kind"], r["text"], r.get("id"), r.get("expires")) for r in json.loads(listed)]
 
 
+@pytest.mark.slow
 def test_undo_is_refused_after_a_later_change(memory: Any, capsys: Any) -> None:
     memory.text("add", content="tea")
     memory.text("replace", old_text="tea", content="coffee")

@@ -100,6 +100,7 @@ def test_batch_is_checked_against_the_limit_at_its_end(make_memory: Callable[...
     assert memory.entries() == ["c" * 60]
 
 
+@pytest.mark.slow
 def test_batch_is_atomic(memory: Any) -> None:
     memory.text("add", content="tea")
     memory.text("remember", content="The cat is called Tom")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hookline_hookspecs import Job
 from hookline_semantic import Semantic
 
@@ -16,6 +17,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_nearest_entries_come_first_within_their_scope(open_process: Callable[..., Any]) -> None:
     one = open_process()
     one.notes.texts = dict(TEXTS)
@@ -49,6 +51,7 @@ def test_other_process_sees_added_and_deleted_entries(open_process: Callable[...
     assert "1" not in other.near("my pet")
 
 
+@pytest.mark.slow
 def test_vector_of_another_length_is_skipped(open_process: Callable[..., Any], server: Any) -> None:
     one = open_process()
     one.notes.texts = dict(TEXTS)
@@ -57,6 +60,7 @@ def test_vector_of_another_length_is_skipped(open_process: Callable[..., Any], s
     assert one.near("another pet") == {}
 
 
+@pytest.mark.slow
 def test_status_is_reported(open_process: Callable[..., Any]) -> None:
     one = open_process()
     one.notes.texts = dict(TEXTS)

@@ -96,6 +96,7 @@ def test_retried_turn_is_found_once(talk: Any) -> None:
     assert talk.found("another") == ["another answer"]
 
 
+@pytest.mark.slow
 def test_deleted_session_leaves_nothing_in_the_index(talk: Any) -> None:
     for number in range(30):
         talk.say(f"filler {number}", session=f"s{number % 3}")
@@ -113,6 +114,7 @@ def test_deleted_session_leaves_nothing_in_the_index(talk: Any) -> None:
     assert len(talk.found("filler", limit=20)) == 20
 
 
+@pytest.mark.slow
 def test_session_deleted_while_the_plugin_is_off_leaves_nothing(
     talk: Any, harness: Make, talk_in: Any
 ) -> None:
@@ -190,6 +192,7 @@ def test_two_processes_can_index_the_same_messages(talk: Any, talk_in: Any) -> N
     assert indexed == texts == messages
 
 
+@pytest.mark.slow
 def test_old_messages_are_indexed_newest_first(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("the plugin is not there yet", session="old")
@@ -203,6 +206,7 @@ def test_old_messages_are_indexed_newest_first(harness: Make, talk_in: Any) -> N
     assert len(talk.found("message 0")) == 1
 
 
+@pytest.mark.slow
 def test_incomplete_index_adds_a_note_to_results(harness: Make, talk_in: Any) -> None:
     before = harness(_Other, model=["noted"])
     before.send("early", session="old")

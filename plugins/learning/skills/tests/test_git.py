@@ -65,6 +65,7 @@ def local(make_bench: Callable[..., Bench]) -> Bench:
     return make_bench(core={"network.allow_hosts": ["localhost"]})
 
 
+@pytest.mark.slow
 def test_skill_is_installed_from_a_repository(local: Bench, server: GitServer) -> None:
     assert install(local, server.url) == ["tidy-up"]
     assert local.text("tidy-up") == skill_text("tidy-up")
@@ -75,6 +76,7 @@ def test_skill_is_installed_from_a_repository(local: Bench, server: GitServer) -
     assert not (local.root / "tidy-up" / "NEWS.md").exists()
 
 
+@pytest.mark.slow
 def test_skill_is_installed_from_a_branch(local: Bench, server: GitServer) -> None:
     assert install(local, f"{server.url}#next") == ["tidy-up"]
     assert local.text("tidy-up", "NEWS.md") == "news"
@@ -88,6 +90,7 @@ def test_private_address_is_refused_before_git_runs(bench: Bench, server: GitSer
     assert server.asked == []
 
 
+@pytest.mark.slow
 def test_links_and_submodules_are_not_installed(
     local: Bench, server: GitServer, work: Path, tmp_path: Path
 ) -> None:
@@ -106,6 +109,7 @@ def test_links_and_submodules_are_not_installed(
     assert not [path for path, _ in server.asked if "inner" in path]
 
 
+@pytest.mark.slow
 def test_git_ignores_foreign_config_hooks_filters_and_credentials(
     local: Bench, server: GitServer, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +138,7 @@ def test_git_ignores_foreign_config_hooks_filters_and_credentials(
     assert not {"X-Secret", "X-Other", "Authorization"} & sent
 
 
+@pytest.mark.slow
 def test_redirect_is_not_followed(local: Bench, server: GitServer) -> None:
     server.redirect = "https://localhost:1"
     with pytest.raises(HooklineError, match="git could not fetch the repository"):

@@ -83,6 +83,7 @@ def test_skills_are_found_in_each_language(matcher: TermIndex) -> None:
         assert sum(found) >= 0.85 * len(found)
 
 
+@pytest.mark.slow
 def test_turns_get_the_skills_that_the_matcher_finds(bench: Bench, matcher: TermIndex) -> None:
     for skill in labelled("skills"):
         bench.write(skill["name"], skill["description"], skill["body"])

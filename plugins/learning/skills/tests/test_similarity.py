@@ -11,6 +11,7 @@ from hookline.testing import calls
 from .conftest import Bench, labelled, skill_text
 
 
+@pytest.mark.slow
 def test_duplicate_skill_is_refused_and_the_existing_one_named(bench: Bench) -> None:
     data = labelled("similarity")
     skills = {skill["name"]: skill for skill in labelled("skills")}
@@ -24,6 +25,7 @@ def test_duplicate_skill_is_refused_and_the_existing_one_named(bench: Bench) -> 
     assert missed == []
 
 
+@pytest.mark.slow
 def test_similar_skill_is_created(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(max_agent_skills=100)
     for skill in labelled("skills"):
@@ -49,6 +51,7 @@ def test_duplicate_error_says_what_to_do(bench: Bench) -> None:
     assert "there is nothing to save" in bench.create("shop-deployment", text).text
 
 
+@pytest.mark.slow
 def test_lookalike_and_invalid_names_are_refused(bench: Bench) -> None:
     bench.create("copy", "Copies files.")
     for name in ("сору", "cοpy", "cop-y", "ｃｏｐｙ", "COPY"):

@@ -216,6 +216,7 @@ def test_change_names_the_turn_it_was_learnt_from(bench: Bench) -> None:
     assert (version.author, version.session_id, version.turn_id) == ("review", "test", turn.id)
 
 
+@pytest.mark.slow
 def test_every_change_is_a_version_including_edits_by_hand(bench: Bench) -> None:
     bench.create("deploy-shop", DEPLOY, "one")
     bench.manage("patch", "deploy-shop", old_string="one", new_string="two")
@@ -231,6 +232,7 @@ def test_every_change_is_a_version_including_edits_by_hand(bench: Bench) -> None
     assert not (bench.root / "deploy-shop").exists()
 
 
+@pytest.mark.slow
 def test_number_of_versions_is_limited(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench(versions=3)
     bench.create("deploy-shop", DEPLOY, "step 0")
@@ -252,6 +254,7 @@ def test_edit_that_duplicates_another_skill_is_refused(bench: Bench) -> None:
     ).ok
 
 
+@pytest.mark.slow
 def test_full_disk_leaves_every_file_unchanged(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def test_approved_proposal_is_loaded_by_all_members(crew: Crew) -> None:
     assert cid.call("skill_view", name="ship-it").text.startswith("(by team:ann)")
 
 
+@pytest.mark.slow
 def test_own_copy_of_the_author_becomes_the_teams(crew: Crew) -> None:
     crew.share()
     assert "Loaded here: version 1." in crew.ann.do("log ship-it")
@@ -64,6 +65,7 @@ def test_own_skill_overrides_the_teams(crew: Crew) -> None:
     assert "is the team's" in crew.cid.fails("archive ship-it")
 
 
+@pytest.mark.slow
 def test_member_cannot_approve_own_proposal(crew: Crew) -> None:
     crew.trust(crew.keys["ann"], crew.keys["ben"])
     crew.ann.write("ship-it")
@@ -86,6 +88,7 @@ def test_untrusted_key_cannot_approve(crew: Crew) -> None:
     assert crew.ben.log("ship-it") == [(1, "not accepted")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "why"),
     [(f"{POISON}\n", "it tries to give orders"), (f"Log in with {SECRET}.\n", "in line 6")],
@@ -142,12 +145,14 @@ def test_invalid_skill_is_not_proposed(crew: Crew, files: dict[str, bytes], why:
     assert why
 
 
+@pytest.mark.slow
 def test_duplicate_of_a_team_skill_is_not_proposed(crew: Crew) -> None:
     crew.share()
     crew.cid.write("ship-this", description="Does ship it.")
     assert "the team's skill ship-it already covers this" in crew.cid.fails("propose ship-this")
 
 
+@pytest.mark.slow
 def test_skill_with_a_script_needs_approval_at_a_terminal(crew: Crew) -> None:
     crew.ann.write("ship-it", scripts__ship_sh="#!/bin/sh\necho shipped\n")
     crew.ann.do("propose ship-it")
@@ -306,6 +311,7 @@ def test_team_version_can_be_copied_to_change_it(crew: Crew) -> None:
     assert "in the way" not in crew.cid.do("review --change ship-it")
 
 
+@pytest.mark.slow
 def test_concurrent_proposals_get_consecutive_versions(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +336,7 @@ def test_concurrent_proposals_get_consecutive_versions(
     assert [(row["version"], row["author"]) for row in rows] == [(1, "cid"), (2, "ann")]
 
 
+@pytest.mark.slow
 def test_team_actions_are_audited(crew: Crew) -> None:
     crew.share()
     assert [row[:3] for row in crew.ann.book] == [("skill", "ship-it", "proposed")]
@@ -341,6 +348,7 @@ def test_team_actions_are_audited(crew: Crew) -> None:
     assert set(detail["files"]) == {SKILL}
 
 
+@pytest.mark.slow
 def test_skill_can_be_proposed_from_a_chat(crew: Crew) -> None:
     crew.ann.write("ship-it")
     assert "Proposed ship-it version 1" in crew.ann.harness.send("/skills propose ship-it").text

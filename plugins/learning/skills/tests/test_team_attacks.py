@@ -51,6 +51,7 @@ def test_version_with_a_forged_signature_is_not_loaded(crew: Crew) -> None:
     assert "Loaded here: version 1." in crew.cid.do("log ship-it")
 
 
+@pytest.mark.slow
 def test_unsigned_version_is_not_loaded(crew: Crew) -> None:
     work = crew.clone() / "skills" / "ship-it"
     change(work / "1" / "approved.json", signature="")
@@ -101,6 +102,7 @@ def test_deleted_version_is_detected(crew: Crew) -> None:
     assert "gone back in time" in crew.cid.doctor()
 
 
+@pytest.mark.slow
 def test_rewritten_history_changes_nothing(crew: Crew) -> None:
     work = crew.clone()
     crew._git(work, "checkout", "-q", "--orphan", "other")
@@ -111,6 +113,7 @@ def test_rewritten_history_changes_nothing(crew: Crew) -> None:
     assert "was rewritten" in crew.ann.fails("propose ship-it")
 
 
+@pytest.mark.slow
 def test_file_changed_in_the_local_cache_is_restored(crew: Crew) -> None:
     [file] = (crew.cid.home / "plugins/skills/team/cache").glob(f"*/ship-it/{SKILL}")
     file.write_text(file.read_text("utf-8") + EVIL, "utf-8")
@@ -123,6 +126,7 @@ def test_file_changed_in_the_local_cache_is_restored(crew: Crew) -> None:
     assert not (file.parent / "scripts").exists()
 
 
+@pytest.mark.slow
 def test_invalid_names_and_entries_are_reported_and_ignored(crew: Crew) -> None:
     work = crew.clone() / "skills"
     for name in ("...", "ADMIN", "ship_it"):

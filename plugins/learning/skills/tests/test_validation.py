@@ -113,6 +113,7 @@ def test_field_values_get_the_reference_verdict(tmp_path: Path, field: str, valu
     same_verdict(path)
 
 
+@pytest.mark.slow
 def test_valid_skills_are_accepted(tmp_path: Path) -> None:
     for skill in labelled("skills"):
         folder = tmp_path / skill["name"]

@@ -53,6 +53,7 @@ def test_pins_are_limited_deduplicated_redacted_and_removable(
     assert person.text == "- (pinned) a [REDACTED:token] name"
 
 
+@pytest.mark.slow
 def test_twenty_previous_versions_are_kept(person: Any) -> None:
     for number in range(1, 25):
         person.learn(f"Version {number}.")

@@ -23,6 +23,7 @@ from .conftest import Home
 Homes = Callable[[str], Home]
 
 
+@pytest.mark.slow
 def test_backup_restores_a_home(home: Home, homes: Homes) -> None:
     told = home.run("create")
     assert "5 files" in told, told
@@ -58,6 +59,7 @@ def test_secrets_are_included_only_on_request(home: Home, homes: Homes) -> None:
     assert "a passphrase is needed" in home.run("restore", str(file), code=1)
 
 
+@pytest.mark.slow
 def test_plain_backup_contains_no_key_files_of_any_name(home: Home, homes: Homes) -> None:
     key = base64.b64encode(bytes(range(32))).decode() + "\n"
     member = json.dumps({"name": "me", "seed": bytes(range(32)).hex()})
@@ -120,6 +122,7 @@ def test_restore_keeps_secrets_of_home_and_can_be_undone(home: Home) -> None:
     restore.close()
 
 
+@pytest.mark.slow
 def test_restore_leaves_profiles_unchanged(home: Home, homes: Homes) -> None:
     """Each is a home of its own: a restore neither takes it away nor makes it what it was."""
     work = home.folder / "profiles/work"
@@ -160,6 +163,7 @@ def test_restore_is_refused_while_gateway_runs(home: Home, homes: Homes) -> None
     assert "a gateway is running in" in told
 
 
+@pytest.mark.slow
 def test_backup_during_writes_is_consistent(home: Home) -> None:
     stop = threading.Event()
     home.say("first")
@@ -275,6 +279,7 @@ def test_truncated_backup_is_reported_as_ending_early(
     assert "cut.tar.zst is damaged or not a backup (it ends early); use another one" in told
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data())
 def test_any_changed_byte_is_detected(
@@ -304,6 +309,7 @@ def verify_whole(data: bytes, file: Path) -> object:
     return verify(file, None).files
 
 
+@pytest.mark.slow
 def test_restored_messages_and_deliveries_are_held_until_resend(home: Home) -> None:
     home.close()
     with closing(sqlite3.connect(home.folder / "hookline.db")) as database, database:

@@ -203,6 +203,7 @@ def test_shell_offers_matching_completions(shared_home: CompletionHome, shell: s
     assert dict(zip(lines, shared_home.complete(shell, *lines), strict=True)) == lines
 
 
+@pytest.mark.slow
 def test_bash_gets_the_rest_of_a_word_split_at_colon_or_equals(shared_home: CompletionHome) -> None:
     lines = ["hookline run --model ollama/qwen3:", "hookline run --mode=y", "hookline run --mode="]
     assert shared_home.complete("bash", *lines) == [
@@ -248,6 +249,7 @@ def test_given_option_is_not_offered_again(shared_home: CompletionHome) -> None:
     assert shared_home.offers("run", "--", "--") == []
 
 
+@pytest.mark.slow
 def test_commands_of_disabled_plugin_are_not_offered(own_home: CompletionHome) -> None:
     """At once, although the table is older than config.yaml."""
     assert {"insights", "doctor", "plugins"} & set(own_home.offers("")) == {"doctor", "plugins"}

@@ -236,6 +236,7 @@ def test_clone_with_pip_includes_local_dependencies(with_pip: Environment, edita
     ]
 
 
+@pytest.mark.slow
 def test_clone_in_another_uv_environment_gets_uv_pip_command(bare_env: Environment) -> None:
     root = bare_env.from_clone()
     bare_env.config(uv="0.13.9")

@@ -95,6 +95,7 @@ def _flat(parts: Any) -> list[Any]:
     return [one for part in parts for one in (part, *_flat(getattr(part, "parts", ())))]
 
 
+@pytest.mark.slow
 def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
     site = PageClient(harness(Configure, Probe, config={"configure": {}, "probe": {}}))
     view = site.get("/plugins")
@@ -109,6 +110,7 @@ def test_plugins_are_listed_with_state_and_cost(harness: Make) -> None:
     assert "Telegram" not in site.text(only)
 
 
+@pytest.mark.slow
 def test_each_plugin_instance_has_its_own_page_and_settings(harness: Make) -> None:
     h = harness(Configure, Buoy, config={"buoy": {"count": 1}, "buoy:north": {"count": 2}})
     written = 'plugins:\n  buoy: {count: 1}\n  "buoy:north": {count: 2}  # cold\n'
@@ -124,6 +126,7 @@ def test_each_plugin_instance_has_its_own_page_and_settings(harness: Make) -> No
     assert diff.after == written.replace("count: 2", "count: 5")
 
 
+@pytest.mark.slow
 def test_change_is_shown_and_written_after_confirmation(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="3000", recall_limit="7")
     (diff,) = [one for one in view.parts if isinstance(one, Diff)]
@@ -140,18 +143,21 @@ def test_change_is_shown_and_written_after_confirmation(site: PageClient, path: 
         site.post("/plugins/memory/confirm", token(view))
 
 
+@pytest.mark.slow
 def test_empty_field_restores_the_default(site: PageClient, path: Path) -> None:
     view = review(site, "memory", notes_max_chars="")
     site.post("/plugins/memory/confirm", token(view))
     assert "notes_max_chars" not in path.read_text()
 
 
+@pytest.mark.slow
 def test_unchanged_form_changes_nothing(site: PageClient, path: Path) -> None:
     view = review(site, "memory")
     assert "No changes: config.yaml" in site.text(view)
     assert path.read_text() == WRITTEN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
@@ -198,6 +204,7 @@ def test_pending_change_survives_route_reload(
     assert "notes_max_chars: 3000" in path.read_text()
 
 
+@pytest.mark.slow
 def test_change_is_confirmed_only_by_its_author(site: PageClient) -> None:
     from dataclasses import replace
 
@@ -266,6 +273,7 @@ def test_disable_takes_effect_immediately(harness: Make) -> None:
     assert h.states()["probe"][0] == "off"
 
 
+@pytest.mark.slow
 def test_broken_config_is_reported_and_left_alone(site: PageClient, path: Path) -> None:
     site.get("/plugins/memory")
     path.write_text("plugins: [")
@@ -277,6 +285,7 @@ def test_broken_config_is_reported_and_left_alone(site: PageClient, path: Path) 
     assert path.read_text() == "plugins: ["
 
 
+@pytest.mark.slow
 def test_plugin_pages_are_only_for_operator_and_viewing_stores_nothing(
     site: PageClient, path: Path
 ) -> None:

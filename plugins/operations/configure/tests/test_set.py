@@ -64,6 +64,7 @@ def test_set_keeps_comments_and_order(
     ]
 
 
+@pytest.mark.slow
 def test_set_value_is_read_back(line: RunCli, path: Path) -> None:
     for key, value in (
         ("plugins.memory.notes_max_chars", "3000"),
@@ -91,6 +92,7 @@ def test_set_creates_a_missing_config(line: RunCli, path: Path) -> None:
     assert path.read_text() == "# only\n# comments\nplugins:\n  titles: false\n"
 
 
+@pytest.mark.slow
 def test_set_keeps_a_symlink(line: RunCli, path: Path, tmp_path: Path) -> None:
     target = path.rename(tmp_path / "elsewhere.yaml")
     path.symlink_to(target)
@@ -201,12 +203,14 @@ def test_unknown_key_in_a_section_is_written_with_a_warning(line: RunCli, path: 
     assert "zzz: 5" in path.read_text()
 
 
+@pytest.mark.slow
 def test_invalid_plugin_value_is_written_with_a_warning(line: RunCli, path: Path) -> None:
     warning = line("config", "set", "plugins.web", "12").stderr
     assert "expected true, false or a mapping" in warning
     assert "web: 12" in path.read_text()
 
 
+@pytest.mark.slow
 def test_set_merges_a_mapping(line: RunCli, path: Path) -> None:
     line("config", "set", "session", "{idle_hours: 3}")
     assert json.loads(line("config", "get", "session", "--json").stdout) == {

@@ -104,6 +104,7 @@ def shared_run(tmp_path_factory: pytest.TempPathFactory) -> DemoRun:
     return Newcomer.in_folder(tmp_path_factory.mktemp("told")).demo()
 
 
+@pytest.mark.slow
 def test_fix_story_succeeds_and_leaves_nothing(shared_run: DemoRun) -> None:
     assert shared_run.code == 0, shared_run.text + shared_run.errors
     assert shared_run.errors == ""

@@ -39,6 +39,7 @@ def show(*given_lines: dict[str, Any]) -> str:
     return stream.getvalue()
 
 
+@pytest.mark.slow
 @given(st.lists(lines, max_size=8))
 def test_any_line_is_read_and_cannot_control_the_terminal(several: list[dict[str, Any]]) -> None:
     record = RunRecord()

@@ -127,6 +127,7 @@ def test_library_prices_long_prompts_and_the_cache() -> None:
     assert 0 < (cost(model, cached) or 0) < (cost(model, Usage(input=100_000)) or 0)
 
 
+@pytest.mark.slow
 def test_library_is_imported_only_for_models_in_no_list() -> None:
     code = (
         "import sys\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hookline_hookspecs import Message, ModelRequest, ToolCall, ToolResult
 from hookline_inspect.changes import describe_change, extent
 from hypothesis import given
@@ -50,6 +51,7 @@ def test_extent_counts_at_most_the_replaced_text(start: str, old: str, new: str,
     assert added - removed == len(new) - len(old)
 
 
+@pytest.mark.slow
 @given(VALUES, VALUES)
 def test_extent_compares_any_two_values(one: Any, other: Any) -> None:
     assert extent(one, one) == (0, 0)

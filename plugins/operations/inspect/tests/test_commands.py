@@ -265,6 +265,7 @@ def test_plugins_info_of_unknown_plugin_suggests_a_name(harness: Make, refused: 
     assert "unknown plugin nots. Did you mean notes?" in sentence
 
 
+@pytest.mark.slow
 def test_plugins_purge_needs_yes_option(harness: Make, data: Run, run: Run, refused: Run) -> None:
     h = harness(Inspect, Notes, model=["a"])
     h.send("store")
@@ -366,6 +367,7 @@ def test_message_cannot_break_lines_or_control_the_terminal(harness: Make, run: 
     assert "\x1b" not in run(h, "sessions", action="show", words=["test"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_closed_pipe_is_no_error(encoding: str, tmp_path: Path) -> None:
     script = (

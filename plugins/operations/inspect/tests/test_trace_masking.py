@@ -86,6 +86,7 @@ def test_secret_at_the_scan_limit_is_not_cut_open(before: str, shift: int) -> No
     assert BODY[:8] not in mask_text(text, MAX_SCANNED_CHARS * 2)
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import open_store
 from hookline_hookspecs.drivers import Migration
 
@@ -34,6 +35,7 @@ async def test_changes_counts_writes_of_others_only(postgres_url: str, tmp_path:
             await eventually(lambda: here.changes != mine)
 
 
+@pytest.mark.slow
 async def test_changes_is_none_while_disconnected(own_postgres: Any, tmp_path: Path) -> None:
     async with open_store(tmp_path, own_postgres.url) as store:
         await eventually(lambda: store.changes is not None)

@@ -46,6 +46,7 @@ async def test_all_kinds_of_blocks_are_read(talk: MakeTalk, stream: bool) -> Non
     assert answer.model == "anthropic/claude-sonnet-4-5"
 
 
+@pytest.mark.slow
 async def test_streamed_text_is_shown_as_it_arrives(talk: MakeTalk) -> None:
     t = talk(Reply(text="one two", thinking="hm so"))
     await t.ask()
@@ -210,6 +211,7 @@ def test_response_does_not_depend_on_how_a_stream_is_cut(
     assert answer.blocks == (ThinkingBlock(thinking), *texts, ToolCall("t", "n", arguments))
 
 
+@pytest.mark.slow
 async def test_concurrent_requests_get_their_own_answers(talk: MakeTalk) -> None:
     t = talk(*[Reply(text="all of you", delay=0.5)] * 150)
     answers = await asyncio.gather(*(t.ask() for _ in range(150)))

@@ -281,6 +281,7 @@ MESSAGES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(MESSAGES, st.integers(1, 5))
 def test_equal_messages_give_equal_bytes_and_a_longer_history_keeps_its_prefix(
     messages: list[Message], keep: int
@@ -314,6 +315,7 @@ def test_every_fragment_is_json_and_every_cut_ends_a_block(messages: list[Messag
                 assert [n for n, b in enumerate(marked) if "cache_control" in b] == [number]
 
 
+@pytest.mark.slow
 async def test_requests_at_the_same_time_share_one_client(
     talk: MakeTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

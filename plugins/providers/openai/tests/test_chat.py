@@ -215,6 +215,7 @@ async def test_fields_of_plugins_reach_the_server(serve, connect):
     assert server.requests[0].headers["authorization"] == "Bearer sk-test"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sessions", "delay"), [(30, 0.02), (200, 0.5)])
 async def test_concurrent_sessions_get_their_own_answers(serve, connect, sessions, delay):
     def echo(body):

@@ -96,6 +96,7 @@ async def test_endless_body_stops_at_a_limit():
     assert sent < 200_000 + SLACK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 async def test_compression_bomb_is_not_decompressed(stream):
     bomb = gzip.compress(b"\0" * 100_000_000)
@@ -152,6 +153,7 @@ async def test_huge_headers_are_not_read():
     assert sent < SLACK
 
 
+@pytest.mark.slow
 def test_slow_stream_ends_by_idle_time_and_total_time():
     def drip(piece):
         def payload():
@@ -252,6 +254,7 @@ async def test_success_without_an_answer_is_an_error(stream, body, kind):
     assert isinstance(error, ProviderError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0, 0.2])
 async def test_invalid_chunked_encoding_is_an_error(pause):
     def body():

@@ -134,6 +134,7 @@ def test_claim_attempts_per_person_are_limited(
     assert run(chats(), story) == [None, YES]
 
 
+@pytest.mark.slow
 def test_flood_of_wrong_codes_locks_no_one_out(
     chats: MakeChats, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

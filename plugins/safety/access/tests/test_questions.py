@@ -113,6 +113,7 @@ def test_button_answers_a_question(chats: MakeChats, run: Run) -> None:
     assert run(chats(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
 
 
+@pytest.mark.slow
 def test_button_pressed_before_the_message_is_recorded_answers(chats: MakeChats, run: Run) -> None:
     """Another process has shown the question; here one process plays both."""
 

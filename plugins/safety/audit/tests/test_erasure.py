@@ -11,6 +11,7 @@ from hookline_audit import AuditPlugin
 from .conftest import Home
 
 
+@pytest.mark.slow
 def test_erased_chat_is_unreadable_and_still_verifies(worked: Home) -> None:
     rows = worked.rows()
     assert worked.cli("audit erase terminal:default").exit_code == 2
@@ -37,6 +38,7 @@ def test_missing_key_without_an_erasure_is_reported(worked: Home) -> None:
     assert (code, found["what"]) == (1, "unknown_key")
 
 
+@pytest.mark.slow
 def test_deleting_the_last_session_of_a_chat_erases_it(worked: Home) -> None:
     from importlib.metadata import entry_points
 
@@ -51,6 +53,7 @@ def test_deleting_the_last_session_of_a_chat_erases_it(worked: Home) -> None:
     assert worked.verify()[0] == 0
 
 
+@pytest.mark.slow
 def test_prune_removes_old_rows_and_moves_the_start_of_the_chain(
     worked: Home, clock: Clock
 ) -> None:

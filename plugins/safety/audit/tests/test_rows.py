@@ -7,6 +7,7 @@ import json
 from contextlib import closing
 from typing import Any
 
+import pytest
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
 
@@ -37,6 +38,7 @@ def test_turn_has_a_row_per_action_and_no_chat_text(home: Home) -> None:
     assert "swordfish" not in json.dumps(rows)
 
 
+@pytest.mark.slow
 def test_sql_is_recorded_literally_with_its_turn(worked: Home) -> None:
     [row] = worked.rows("--kind sql")
     [tool] = [one for one in worked.rows("--kind tool") if one["object"] == "query"]
@@ -44,6 +46,7 @@ def test_sql_is_recorded_literally_with_its_turn(worked: Home) -> None:
     assert (row["turn"], row["session"], row["actor"]) == (tool["turn"], "test", "terminal:tester")
 
 
+@pytest.mark.slow
 def test_questions_answers_and_refusals_have_rows(home: Home) -> None:
     model = [
         calls("launch", what="it"),

@@ -50,6 +50,7 @@ def test_show_finds_who_approved_a_call(asked: Home) -> None:
     assert (row["verdict"], row["approver"]) == ("approved", "terminal:tester")
 
 
+@pytest.mark.slow
 def test_show_lists_actions_of_a_person_on_a_day(asked: Home) -> None:
     every = asked.rows("--person terminal:tester")
     assert len(every) == len(asked.rows())
@@ -63,6 +64,7 @@ def test_show_lists_actions_of_a_person_on_a_day(asked: Home) -> None:
     assert asked.cli("audit show --kind nothing").exit_code == 2
 
 
+@pytest.mark.slow
 def test_exports_in_jsonl_otlp_and_syslog_have_the_same_rows(asked: Home) -> None:
     rows = asked.rows()
     exported = asked.cli("audit export --format jsonl").stdout.splitlines()
@@ -99,6 +101,7 @@ def parsed(message: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(max_size=20))
 def test_syslog_escapes_any_name_to_one_readable_line(name: str, verdict: str) -> None:
     stored: dict[str, Any] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .conftest import Home
 
 
@@ -17,6 +19,7 @@ def test_unchanged_rows_verify(worked: Home) -> None:
     assert found["checkpoints"] >= 1
 
 
+@pytest.mark.slow
 def test_changed_row_is_named(worked: Home) -> None:
     worked.sql(f"UPDATE audit_rows SET verdict = 'denied' WHERE {the_row(4)}")
     code, found = worked.verify()
@@ -49,6 +52,7 @@ def test_inserted_row_is_named(worked: Home) -> None:
     assert (code, found["what"]) == (1, "inserted")
 
 
+@pytest.mark.slow
 def test_truncated_chain_is_found_by_the_checkpoint(worked: Home) -> None:
     last = len(worked.rows())
     for seq in (last - 1, last):

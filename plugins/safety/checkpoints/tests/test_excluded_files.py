@@ -62,6 +62,7 @@ SECRETS = [
 ]
 
 
+@pytest.mark.slow
 def test_secret_files_are_not_saved_changed_or_removed(chat: WorkspaceChat) -> None:
     for name in SECRETS:
         chat.put(name, f"SECRET-{name}")
@@ -84,6 +85,7 @@ def test_secret_files_are_not_saved_changed_or_removed(chat: WorkspaceChat) -> N
     assert b"SECRET" not in stored(chat)
 
 
+@pytest.mark.slow
 def test_link_to_a_secret_is_saved_as_a_link(chat: WorkspaceChat) -> None:
     chat.put(".env", "SECRET-1")
     (chat.work / "link").symlink_to(".env")
@@ -122,6 +124,7 @@ def test_dependency_and_build_folders_are_left_alone(chat: WorkspaceChat) -> Non
     assert "Left as it is (it holds files that are left alone): new/" in answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", sorted(DATA["beside"]))
 def test_build_folder_is_left_alone_only_beside_its_project_file(
     chat: WorkspaceChat, folder: str
@@ -188,6 +191,7 @@ def test_formerly_ignored_file_is_not_removed_as_new(chat: WorkspaceChat) -> Non
     assert "0 files removed" in answer
 
 
+@pytest.mark.slow
 def test_file_ignored_later_is_restored_and_the_rewind_undone(chat: WorkspaceChat) -> None:
     chat.put("notes/a", "old")
     chat.put("b", "old")
@@ -210,6 +214,7 @@ def test_file_ignored_later_is_restored_and_the_rewind_undone(chat: WorkspaceCha
     assert chat.tree == after
 
 
+@pytest.mark.slow
 def test_changed_gitignore_is_read_again_for_each_checkpoint(chat: WorkspaceChat) -> None:
     chat.put("a/x.log", "1")
     chat.turn("one", lambda: chat.put("a/x.log", "2"))
@@ -259,6 +264,7 @@ def test_pipes_and_sockets_are_left_alone(chat: WorkspaceChat) -> None:
     assert (chat.work / "a").read_text() == "1"
 
 
+@pytest.mark.slow
 def test_folder_with_too_many_files_is_not_saved_and_one_warning_is_shown(
     make_chat: Callable[..., WorkspaceChat],
 ) -> None:
@@ -302,6 +308,7 @@ def test_folder_with_too_many_bytes_is_not_saved(make_chat: Callable[..., Worksp
 # Repositories of the person's
 
 
+@pytest.mark.slow
 def test_repository_of_the_person_is_not_touched(chat: WorkspaceChat) -> None:
     chat.put("a.txt", "committed\n")
     chat.put("b.txt", "committed\n")
@@ -330,6 +337,7 @@ def _marks(folder: Path) -> dict[Path, int]:
     return {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 def test_nested_repositories_are_saved_as_files_and_keep_their_git_folder(
     chat: WorkspaceChat,
 ) -> None:

@@ -77,6 +77,7 @@ def test_nothing_is_saved_or_reported_without_git(
     assert "conversation alone goes back with /undo" in answer
 
 
+@pytest.mark.slow
 def test_hanging_git_is_killed_and_not_retried(
     make_chat: Callable[..., WorkspaceChat], tmp_path: Path, fake_git: Callable[[str], None]
 ) -> None:
@@ -183,6 +184,7 @@ def test_full_workspace_during_a_rewind_is_reported(
 # Others at work
 
 
+@pytest.mark.slow
 def test_locked_folder_is_waited_for_briefly(make_chat: Callable[..., WorkspaceChat]) -> None:
     chat = make_chat(config={"timeout_seconds": 0.5})
     chat.turn("one", lambda: chat.put("a", "1"))
@@ -194,6 +196,7 @@ def test_locked_folder_is_waited_for_briefly(make_chat: Callable[..., WorkspaceC
     assert (chat.work / "a").read_text() == "2"
 
 
+@pytest.mark.slow
 def test_two_sessions_on_one_workspace_have_their_own_checkpoints(chat: WorkspaceChat) -> None:
     """Each has a checkpoint from before its own first write."""
     for number in range(50):
@@ -308,6 +311,7 @@ def test_kill_during_a_rewind_loses_nothing(
     assert sound(again)
 
 
+@pytest.mark.slow
 def test_rewind_interrupted_by_a_kill_can_be_completed(
     make_chat: Callable[..., WorkspaceChat],
 ) -> None:
@@ -329,6 +333,7 @@ def test_rewind_interrupted_by_a_kill_can_be_completed(
 # Damage and change
 
 
+@pytest.mark.slow
 def test_damaged_state_file_is_rebuilt(chat: WorkspaceChat) -> None:
     chat.put("a", "0")
     chat.turn("one", lambda: chat.put("a", "1"))
@@ -366,6 +371,7 @@ def test_locks_of_a_killed_git_are_removed(chat: WorkspaceChat) -> None:
     assert len(chat.hashes()) == 2
 
 
+@pytest.mark.slow
 def test_change_of_equal_size_and_time_is_noticed(chat: WorkspaceChat) -> None:
     """A file whose size and time are those of the saved one is still read again."""
     for number in range(8):
@@ -378,6 +384,7 @@ def test_change_of_equal_size_and_time_is_noticed(chat: WorkspaceChat) -> None:
     assert (chat.work / "a").read_text() == "4"
 
 
+@pytest.mark.slow
 def test_file_written_during_the_snapshot_is_saved_consistently(chat: WorkspaceChat) -> None:
     """A process writes all the time: each checkpoint holds a state that existed."""
     script = (

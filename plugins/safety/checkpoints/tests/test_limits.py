@@ -48,6 +48,7 @@ def work_off(chat: WorkspaceChat) -> None:
     chat.harness.run(jobs[0].run())  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_only_newest_checkpoints_are_kept(make_chat: Callable[..., WorkspaceChat]) -> None:
     chat = make_chat(config={"max_snapshots": 3})
     for number in range(6):
@@ -58,12 +59,14 @@ def test_only_newest_checkpoints_are_kept(make_chat: Callable[..., WorkspaceChat
     assert (chat.work / "a").read_text() == "2"
 
 
+@pytest.mark.slow
 def test_twenty_checkpoints_are_kept_by_default(chat: WorkspaceChat) -> None:
     for number in range(22):
         chat.turn(f"turn {number}", lambda number=number: chat.put("a", f"{number}"))
     assert len(chat.hashes()) == 20
 
 
+@pytest.mark.slow
 def test_checkpoints_are_dropped_after_seven_days(chat: WorkspaceChat, clock: Clock) -> None:
     chat.turn("old", lambda: chat.put("a", os.urandom(50_000)))
     chat.turn("older than nothing", lambda: chat.put("a", "1"))
@@ -126,6 +129,7 @@ def test_many_turns_leave_few_files_in_the_store(make_chat: Callable[..., Worksp
     assert len(list((chat.home / "checkpoints/store/objects").rglob("*.pack"))) <= 31
 
 
+@pytest.mark.slow
 def test_pruning_is_skipped_during_a_snapshot(chat: WorkspaceChat) -> None:
     """A running snapshot shares the lock that pruning needs exclusively."""
     chat.turn("one", lambda: chat.put("a", "1"))

@@ -12,6 +12,7 @@ from hookline.testing import calls
 from .conftest import Hands, WorkspaceChat, undo_of
 
 
+@pytest.mark.slow
 def test_turn_can_be_rewound_and_the_rewind_undone(chat: WorkspaceChat) -> None:
     chat.put("keep.txt", "same\n")
     chat.put("edit.txt", "before\n")
@@ -81,6 +82,7 @@ def test_rollback_is_an_alias(chat: WorkspaceChat) -> None:
     assert chat.say("/ROLLBACK").text == chat.say("/rewind").text
 
 
+@pytest.mark.slow
 def test_modes_and_links_are_restored(chat: WorkspaceChat) -> None:
     chat.put("run.sh", "#!/bin/sh\n", 0o755)
     chat.put("plain", "x", 0o644)
@@ -111,6 +113,7 @@ def test_modes_and_links_are_restored(chat: WorkspaceChat) -> None:
     assert chat.tree == after
 
 
+@pytest.mark.slow
 def test_rewind_turns_files_into_folders_and_back(chat: WorkspaceChat) -> None:
     chat.put("a", "a file")
     chat.put("b/c/d", "deep")
@@ -211,6 +214,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_any_name_can_be_saved(chat: WorkspaceChat) -> None:
     for name in NAMES:
         chat.put(name, name)
@@ -233,6 +237,7 @@ def test_any_name_can_be_saved(chat: WorkspaceChat) -> None:
     assert chat.tree == after
 
 
+@pytest.mark.slow
 def test_deep_paths_are_saved(chat: WorkspaceChat) -> None:
     deep = "/".join(["folder-of-thirty-characters-ok"] * 90)
     chat.put(f"{deep}/file", "deep")
@@ -350,6 +355,7 @@ def test_rewind_without_differences_says_so(chat: WorkspaceChat) -> None:
     assert "nothing was changed" in chat.rewind(chat.hashes()[0])
 
 
+@pytest.mark.slow
 def test_model_is_told_once_about_restored_files(chat: WorkspaceChat) -> None:
     chat.put("a.txt", "old")
     chat.turn("edit", lambda: chat.put("a.txt", "new"))

@@ -71,6 +71,7 @@ def test_snapshot_covers_what_was_written_in_the_same_turn(repository: Workspace
     assert (repository.work / "new").read_text() == "made in this turn"
 
 
+@pytest.mark.slow
 def test_snapshot_does_not_cover_tracked_excluded_files(repository: WorkspaceChat) -> None:
     repository.put(".env", "KEY=1")
     assert holds(repository), "git does not know it"
@@ -130,6 +131,7 @@ class Elsewhere(Plugin):
         return None
 
 
+@pytest.mark.slow
 def test_snapshot_covers_an_allowed_path_outside_the_workspace(
     make_chat: Callable[..., WorkspaceChat], tmp_path: Path
 ) -> None:

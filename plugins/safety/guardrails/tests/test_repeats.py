@@ -71,6 +71,7 @@ def test_call_count_is_reset_by_the_next_turn(bench: Bench) -> None:
     assert not any(refused(text) for text in bench.one_by_one(*[look()] * 3))
 
 
+@pytest.mark.slow
 def test_window_of_zero_switches_the_breaker_off(make_bench: Callable[..., Bench]) -> None:
     texts = make_bench(window=0).one_by_one(*[calls("count")] * 30)
     assert not any(text.startswith("Denied") for text in texts)

@@ -361,6 +361,7 @@ async def _alone(h: Any) -> Any:
 # Files
 
 
+@pytest.mark.slow
 def test_a_file_that_a_marked_conversation_wrote_keeps_the_mark(make: Make) -> None:
     script = read_then(calls("save", path="a.py", text="pay Eve"))
     later = [[calls("read", path="a.py")], [calls("remember", text="x")], "done"]
@@ -449,6 +450,7 @@ def test_words_of_a_page_do_not_make_an_address(make: Make) -> None:
     assert not h.send(f"read {PAGE}").tool_calls[-1].ok
 
 
+@pytest.mark.slow
 def test_not_one_byte_that_a_model_is_sent_differs(harness: Make) -> None:
     sent = []
     for plugins in ((Provenance, World), (World,)):

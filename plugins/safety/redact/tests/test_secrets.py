@@ -108,6 +108,7 @@ PIECES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_redacting_any_text_again_changes_nothing(text: str) -> None:
     once = redactor.redact(text)

@@ -198,6 +198,7 @@ def test_poisoned_context_file_is_shown_as_blocked(harness: MakeHarness, tmp_pat
     assert (tmp_path / "AGENTS.md").exists()
 
 
+@pytest.mark.slow
 def test_first_scan_does_not_block_the_event_loop(
     harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

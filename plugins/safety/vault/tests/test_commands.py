@@ -35,6 +35,7 @@ def home(tmp_path: Path, harness: Callable[..., Harness]) -> Path:
     return tmp_path / "home"
 
 
+@pytest.mark.slow
 def test_plugin_setting_holds_the_referenced_value(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
@@ -55,6 +56,7 @@ class Dialler(Plugin[KeyedConfig]):
         return f"password authentication failed: {text}"
 
 
+@pytest.mark.slow
 def test_password_of_a_url_is_hidden_without_its_url(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
@@ -69,6 +71,7 @@ def test_password_of_a_url_is_hidden_without_its_url(
         assert result.text == "password authentication failed: [secret]"
 
 
+@pytest.mark.slow
 def test_unknown_reference_disables_only_its_own_plugin(
     home: Path, harness: Callable[..., Harness]
 ) -> None:
@@ -81,6 +84,7 @@ def test_unknown_reference_disables_only_its_own_plugin(
     assert "`hookline vault set other`" in reason
 
 
+@pytest.mark.slow
 def test_provider_gets_its_key_and_headers(home: Path, harness: Callable[..., Harness]) -> None:
     section = {"base_url": "http://127.0.0.1:1/v1", "api_key": "vault:bot/token"}
     section |= {"headers": {"X-Key": "vault:bot/token"}}  # type: ignore[dict-item]
@@ -90,6 +94,7 @@ def test_provider_gets_its_key_and_headers(home: Path, harness: Callable[..., Ha
     assert (settings.api_key, settings.headers) == (CANARY, {"X-Key": CANARY})
 
 
+@pytest.mark.slow
 def test_list_shows_names_and_no_value(home: Path, harness: Callable[..., Harness]) -> None:
     opened = harness(VaultPlugin, home=home)
     for command in ("vault list", "vault list --json"):
@@ -108,6 +113,7 @@ def test_set_without_a_key_says_how_to_create_one(harness: Callable[..., Harness
     assert "something" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["vault rotate bot/token", "vault set bot/token"])
 def test_new_value_replaces_the_old_one(
     home: Path, harness: Callable[..., Harness], change: str

@@ -85,6 +85,7 @@ async def fetched(h: Harness, url: str, **more: str) -> None:
     await h.asend(url)
 
 
+@pytest.mark.slow
 def test_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
     harness: Callable[..., Harness],
     tmp_path: Path,
@@ -151,6 +152,7 @@ def test_invalid_host_or_header_is_refused_before_the_value_is_read(
     assert json.loads(made.cli("vault list --json").stdout) == []
 
 
+@pytest.mark.slow
 def test_host_changed_in_the_table_is_refused(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:

@@ -200,6 +200,7 @@ def test_empty_pattern_equals_no_pattern(bench: ArtifactTools) -> None:
     assert slice_of(bench.fetch(bench.keep(TEXT), pattern="").text) == TEXT[:16_000]
 
 
+@pytest.mark.slow
 def test_catastrophic_pattern_is_stopped(
     bench: ArtifactTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:

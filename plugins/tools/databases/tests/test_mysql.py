@@ -39,6 +39,7 @@ def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: Maria
     assert any(line.startswith("orders(id int(11) PK, customer_id int(11) NOT") for line in lines)
 
 
+@pytest.mark.slow
 def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
     asked = make_chat(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])

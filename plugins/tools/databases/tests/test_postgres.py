@@ -61,6 +61,7 @@ def test_expensive_query_is_denied_without_a_person(
     assert text.startswith("Denied: ")
 
 
+@pytest.mark.slow
 def test_slow_or_large_queries_are_stopped(
     make_chat: MakeDatabaseChat, store: PostgresShop
 ) -> None:
@@ -81,6 +82,7 @@ def test_giant_row_stops_the_query(make_chat: MakeDatabaseChat, store: PostgresS
     assert "row of the result is too large" in text
 
 
+@pytest.mark.slow
 def test_lock_wait_is_limited(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
     asked = make_chat(store.url(store.reader), plugin={"lock_seconds": 0.3})
     with store.root.transaction():

@@ -108,6 +108,7 @@ def test_read_only_connection_does_not_write(make_chat: MakeDatabaseChat, url: s
     assert not asked.h.questions
 
 
+@pytest.mark.slow
 def test_only_plain_writes_can_be_approved(make_chat: MakeDatabaseChat, url: str) -> None:
     asked = make_chat(url, mode="write", answers=["Once"])
     for sql in REFUSED:

@@ -244,6 +244,7 @@ def test_long_report_is_cut_in_the_middle(harness: Make) -> None:
     assert "characters of the report left out" in text
 
 
+@pytest.mark.slow
 @given(st.integers(23_900, 200_000))
 def test_report_is_never_longer_than_the_limit(length: int) -> None:
     from hookline_delegate.report import report

@@ -125,6 +125,7 @@ def test_pipe_is_refused_without_hanging(tools):
     assert tools("grep", pattern="x").startswith("No line matches")
 
 
+@pytest.mark.slow
 def test_gigabyte_file_uses_little_memory(tools):
     for name, head in {"sparse.txt": b"", "text.txt": b"hunter2\n" * 20_000}.items():
         with (tools.root / name).open("wb") as stream:
@@ -185,6 +186,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ARGUMENTS)
 def test_wrong_arguments_give_an_error_message(tools, tool):
     right = ARGUMENTS[tool]
@@ -264,6 +266,7 @@ def test_pattern_nested_without_end_is_refused(tools):
     assert answer.startswith("Error: the pattern is nested too deeply")
 
 
+@pytest.mark.slow
 def test_huge_lines_are_searched_and_cut(tools):
     (tools.root / "min.js").write_text("x" * 5_000_000 + "needle" + "y" * 4_000_000 + "\n")
     answer = tools("grep", pattern="needle")

@@ -67,6 +67,7 @@ def test_settings_are_described_and_reject_invalid_values():
             FilesConfig(**{name: 0})
 
 
+@pytest.mark.slow
 def test_plugin_import_loads_nothing_heavy():
     code = "import sys, hookline_files; sys.exit('regex' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

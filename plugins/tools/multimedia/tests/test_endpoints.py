@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline_hookspecs.speech import Speaker, Transcriber
 from hookline_multimedia import Multimedia
@@ -94,6 +95,7 @@ def test_plugin_address_does_not_get_the_provider_key(
     assert local.requests[0].headers["authorization"] == "Bearer none"
 
 
+@pytest.mark.slow
 def test_each_service_may_have_its_own_address_key_and_model(
     make_media_tools: Callable[..., Any],
     server: Any,

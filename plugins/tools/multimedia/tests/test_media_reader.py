@@ -245,6 +245,7 @@ def test_large_response_is_not_read_to_its_end(
     assert server.requests == []
 
 
+@pytest.mark.slow
 @given(name=st.text(max_size=60))
 def test_any_file_name_gives_a_sentence(media_tools: Any, server: Any, name: str) -> None:
     text = media_tools.text("describe_image", image=name)

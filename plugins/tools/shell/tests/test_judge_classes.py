@@ -51,10 +51,12 @@ def test_everyday_commands_pass(verdict: Verdict, name: str) -> None:
     assert [command for command in EVERYDAY[name] if verdict(command) is not None] == []
 
 
+@pytest.mark.slow
 def test_variants_are_stopped(verdict: Verdict) -> None:
     assert [command for command in VARIANTS if verdict(command) is None] == []
 
 
+@pytest.mark.slow
 def test_more_everyday_commands_pass(verdict: Verdict) -> None:
     assert [command for command in MORE if verdict(command) is not None] == []
 

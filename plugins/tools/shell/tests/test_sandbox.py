@@ -41,6 +41,7 @@ def checked(shell: Shell) -> CheckResult:
     return result
 
 
+@pytest.mark.slow
 async def test_system_is_read_only(sandboxed: Shell, ctx: Any) -> None:
     for place in ("/usr/x", "/etc/x", "/bin/x"):
         result = await sandboxed.bash(ctx, f"echo x > {place}")
@@ -55,6 +56,7 @@ async def test_workspace_is_writable(sandboxed: Shell, ctx: Any) -> None:
     assert (ctx.paths.workspace / "file").read_text() == "kept\n"
 
 
+@pytest.mark.slow
 async def test_rest_of_the_machine_is_not_visible(
     sandboxed: Shell, work: Any, tmp_path: Path
 ) -> None:

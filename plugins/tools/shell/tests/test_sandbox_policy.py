@@ -245,6 +245,7 @@ async def test_local_server_cannot_be_reached(
     assert text.endswith("[exit code 0]")
 
 
+@pytest.mark.slow
 async def test_memory_and_file_size_are_limited(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, each_sandbox: str
 ) -> None:
@@ -354,6 +355,7 @@ def fetch(url: str) -> str:
     return f"exec 3<>/dev/tcp/127.0.0.1/3128; printf '{request}' >&3; timeout 5 cat <&3"
 
 
+@pytest.mark.slow
 async def test_admin_reaches_public_addresses_only_through_the_guard(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],

@@ -147,6 +147,7 @@ async def test_last_output_is_not_lost(shell: Shell, ctx: Any) -> None:
     assert "\n20000\nlast\n[exit code 0]" in result.text
 
 
+@pytest.mark.slow
 async def test_endless_output_ends_at_the_timeout_within_bounds(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "yes 0123456789", timeout=0.5)
     assert "[timed out after 0.5 s]\n[exit code 143]" in result.text
@@ -166,6 +167,7 @@ async def test_timeout_ends_children_that_ignore_sigterm(
     assert not runs(sleep_command)
 
 
+@pytest.mark.slow
 @linux_only
 async def test_timeout_ends_children_in_a_session_of_their_own(
     shell: Shell, ctx: Any, sleep_command: str
@@ -213,6 +215,7 @@ async def test_background_process_returns_at_once_and_is_listed(
     assert (await shell.bash(ctx, "true")).notes == ()
 
 
+@pytest.mark.slow
 @linux_only
 async def test_background_job_that_keeps_writing_does_not_hang(shell: Shell, ctx: Any) -> None:
     result = await shell.bash(ctx, "yes > /dev/stdout & sleep 0.1")
@@ -220,6 +223,7 @@ async def test_background_job_that_keeps_writing_does_not_hang(shell: Shell, ctx
     assert len(result.data["jobs"]) == 1
 
 
+@pytest.mark.slow
 @linux_only
 async def test_jobs_belong_to_their_session(
     shell: Shell, ctx: Any, make_context: Callable[..., Any], sleep_command: str
@@ -231,6 +235,7 @@ async def test_jobs_belong_to_their_session(
     assert (await shell.bash(ctx, "true")).data["jobs"] == [job]
 
 
+@pytest.mark.slow
 @linux_only
 async def test_teardown_ends_the_background_jobs(
     shell: Shell, ctx: Any, sleep_command: str

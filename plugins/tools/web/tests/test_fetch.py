@@ -54,6 +54,7 @@ A\tB
 # --- what comes back ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_html_becomes_markdown(web_tools, site):
     site.answers["/"] = site.page(HTML)
     assert web_tools.fetch(f"{site.url}/") == MARKDOWN.format(url=site.url)
@@ -311,6 +312,7 @@ def silent(handler: Any) -> None:
     handler.server.released.wait(60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [a_byte_a_moment, header_a_byte_a_moment, silent])
 def test_slow_server_times_out(make_web_tools, site, answer):
     site.answers["/"] = answer
@@ -334,6 +336,7 @@ def test_endless_page_is_read_to_the_limit(make_web_tools, site):
     assert "its end is missing" in text
 
 
+@pytest.mark.slow
 def test_compression_bomb_is_read_to_the_limit(make_web_tools, site):
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     packed = b"".join(packer.compress(b"word " * 200_000) for _ in range(100)) + packer.flush()

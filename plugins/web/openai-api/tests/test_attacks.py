@@ -104,6 +104,7 @@ def test_invalid_chat_request_is_refused(served: Served, body: Any, why: str) ->
     assert error["type"] == "invalid_request_error"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -147,6 +148,7 @@ def test_unknown_paths_and_keys_are_refused(served: Served) -> None:
     refused(bare, 401, "API key")
 
 
+@pytest.mark.slow
 def test_oversized_requests_are_refused(served: Served) -> None:
     large = json.dumps(chat([{"role": "user", "content": "x" * 41_000_000}])).encode()
     refused(served.post("/chat/completions", large), 413, "larger than")

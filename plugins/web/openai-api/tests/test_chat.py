@@ -42,6 +42,7 @@ def test_chat_completion_has_text_and_usage(served: Served) -> None:
     assert again.usage.prompt_tokens_details.cached_tokens > 0
 
 
+@pytest.mark.slow
 def test_stream_shows_tools_as_reasoning(served: Served) -> None:
     stream = ask(served, "list it", stream=True, stream_options={"include_usage": True})
     chunks = list(stream)
@@ -58,6 +59,7 @@ def test_stream_shows_tools_as_reasoning(served: Served) -> None:
     assert len({chunk.id for chunk in chunks}) == 1
 
 
+@pytest.mark.slow
 def test_stream_has_several_chunks_and_usage_only_on_request(served: Served) -> None:
     chunks = list(ask(served, "count 10", stream=True))
     assert len([c for c in chunks if c.choices[0].delta.content]) > 3
@@ -94,6 +96,7 @@ def test_models_are_listed_and_unknown_one_is_refused(served: Served) -> None:
     assert (missing.value.code, missing.value.param) == ("model_not_found", "model")
 
 
+@pytest.mark.slow
 def test_system_text_applies_to_its_turn_only(served: Served) -> None:
     said: Any = [
         {"role": "system", "content": "Speak like a pirate."},

@@ -44,6 +44,7 @@ def test_response_has_text_usage_and_metadata(served: Served) -> None:
     assert items[0].content[0].text == "say hello you"  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_every_stream_event_has_a_type_of_the_client(served: Served) -> None:
     body = {"model": "hookline", "input": "list what is there", "stream": True}
     events = events_of(served, "POST", "/responses", body)
@@ -78,6 +79,7 @@ def test_every_stream_event_has_a_type_of_the_client(served: Served) -> None:
     assert events_of(served, "GET", f"{path}&starting_after=7") == events[8:]
 
 
+@pytest.mark.slow
 def test_client_reads_response_stream(served: Served) -> None:
     words, kinds = "", []
     with served.client().responses.stream(model="hookline", input="say a b c d") as stream:
@@ -142,6 +144,7 @@ def test_older_response_continues_in_a_branch(served: Served) -> None:
     assert served.asked("say left again")
 
 
+@pytest.mark.slow
 def test_concurrent_continuations_of_a_response_are_branches(served: Served) -> None:
     client = served.client()
     root = client.responses.create(model="hookline", input="say both from here")
@@ -189,6 +192,7 @@ def test_deleted_and_unstored_responses_are_not_found(served: Served) -> None:
         stranger.responses.delete(mine.id)
 
 
+@pytest.mark.slow
 def test_background_response_is_polled_and_cancelled(served: Served) -> None:
     client = served.client()
     begun = client.responses.create(model="hookline", input="count 20", background=True)

@@ -34,6 +34,7 @@ def test_chat_is_found_by_its_messages(served: Served) -> None:
     assert other != session
 
 
+@pytest.mark.slow
 def test_edited_chat_becomes_a_branch_with_its_history(served: Served) -> None:
     session, words = post(served, ["say red"])
     post(served, ["say red", words, "say green"])
@@ -48,6 +49,7 @@ def test_edited_chat_becomes_a_branch_with_its_history(served: Served) -> None:
     assert texts == ["say red", "red", "say blue", "blue"]
 
 
+@pytest.mark.slow
 def test_unknown_history_is_imported(served: Served) -> None:
     session, _ = post(served, ["My dog is called Rex.", "A fine name.", "Who is he then?"])
     (request,) = served.asked("Who is he then?")

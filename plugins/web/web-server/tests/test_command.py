@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 from support.web import free_port, gateway, run, streams
 
 SCRIPT = 'steps: [{when: ".", text: "answered", repeat: true}]\n'
@@ -19,6 +20,7 @@ LEAN = dict.fromkeys(
 """Plugins that cost time and do nothing here."""
 
 
+@pytest.mark.slow
 def test_web_link_of_running_gateway_works_once(tmp_path: Path) -> None:
     with gateway(tmp_path, SCRIPT, **LEAN) as running:
         link = running.link()
@@ -40,6 +42,7 @@ def test_web_link_of_running_gateway_works_once(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.slow
 def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "model.yaml").write_text(SCRIPT)

@@ -149,6 +149,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_on", [False, True])
 def test_plugin_imports_no_web_framework_before_listening(tmp_path: Path, is_on: bool) -> None:
     (tmp_path / "home").mkdir(mode=0o700)

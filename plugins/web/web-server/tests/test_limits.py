@@ -35,6 +35,7 @@ def test_body_too_large_is_not_read(serve: Serve) -> None:
     serve(story)
 
 
+@pytest.mark.slow
 def test_body_too_large_gets_response(serve: Serve) -> None:
     async def story(site: Site) -> None:
         port = int(site.url.rpartition(":")[2])
@@ -96,6 +97,7 @@ def test_body_too_slow_times_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) 
     assert b" 408 " in serve(story)
 
 
+@pytest.mark.slow
 def test_rate_limit_sends_retry_after(serve: Serve) -> None:
     async def story(site: Site) -> None:
         async with site.client() as owner, site.client("mia", "person") as mia:

@@ -31,6 +31,7 @@ def test_code_works_once_when_used_concurrently(serve: Serve) -> None:
     serve(story)
 
 
+@pytest.mark.slow
 def test_cookie_has_secure_attributes(serve: Serve) -> None:
     async def cookie(site: Site) -> str:
         link = await site.server.link("owner", "operator")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import Page, Plugin, Route, hookimpl
 from hookline_hookspecs.web import Download, Identity, Redirect, Row, Table, View, identity
@@ -67,6 +68,7 @@ def test_page_needs_login(harness: Callable[..., Harness]) -> None:
     h.run(story())
 
 
+@pytest.mark.slow
 def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config=WEB)
 

@@ -72,6 +72,7 @@ async def request_every_route(site: Site) -> None:
                     assert found.status_code != 500, case
 
 
+@pytest.mark.slow
 def test_route_access_of_test_plugins_is_enforced(serve: Serve) -> None:
     serve(request_every_route)
 
@@ -108,6 +109,7 @@ FOREIGN: list[tuple[str, dict[str, str], int]] = [
 HOSTS = ("host", "dotted")
 
 
+@pytest.mark.slow
 def test_foreign_origin_is_refused_everywhere(serve: Serve) -> None:
     async def story(site: Site) -> None:
         every = site.server.server.application.table.entries

@@ -71,6 +71,7 @@ def test_stream_matches_the_stored_turn(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_each_turn_has_an_end_event_although_next_message_waits(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, ids = new(), [new() for _ in range(4)]
@@ -260,6 +261,7 @@ def test_bad_message_is_refused_with_an_error_sentence(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_get_requests_change_nothing_stored(play: Any, gateway: Gateway) -> None:
     def stored() -> dict[str, Any]:
         with closing(sqlite3.connect(gateway.home / "hookline.db", timeout=30)) as db, db:

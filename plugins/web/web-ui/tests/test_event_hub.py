@@ -101,6 +101,7 @@ def test_stopping_gateway_closes_streams_and_next_one_resyncs(own_gateway: Gatew
     asyncio.run(story())
 
 
+@pytest.mark.slow
 def test_reply_of_50000_words_is_complete(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

@@ -223,6 +223,7 @@ def test_files_are_served_only_to_their_owner(play: Any) -> None:
     play(story, "owner", "mia", "ben")
 
 
+@pytest.mark.slow
 def test_sessions_are_renamed_paged_and_exported(play: Any) -> None:
     async def story(eve: Person) -> None:
         sessions = [new() for _ in range(3)]

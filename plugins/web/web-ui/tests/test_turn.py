@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from .browser import Person, new
 
 
@@ -55,6 +57,7 @@ def test_plan_is_one_aside_that_changes_during_turn(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.slow
 def test_disabled_page_is_not_imported(tmp_path: Path) -> None:
     script = tmp_path / "model.yaml"
     script.write_text('steps: [{when: ".", text: "hi"}]')

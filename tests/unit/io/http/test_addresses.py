@@ -356,6 +356,7 @@ def test_invalid_host_entry_is_named(entry, key):
         NetworkPolicy(**{key: [entry]})
 
 
+@pytest.mark.slow
 def test_importing_the_package_does_not_import_httpx2():
     code = "import hookline.io.http, sys, json; print(json.dumps(list(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

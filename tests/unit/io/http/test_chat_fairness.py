@@ -80,6 +80,7 @@ async def all_of(semaphore: threading.Semaphore, count: int) -> None:
         assert await asyncio.to_thread(semaphore.acquire, timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fetch", "sleep"])
 def test_hanging_calls_in_one_chat_do_not_delay_others(
     harness: Callable[..., Any], kind: str

@@ -461,6 +461,7 @@ async def test_body_over_the_limit_raises():
             await http.get(server.url("/ok"), max_bytes=999)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 async def test_compression_bomb_is_stopped(coding):
     wbits = 31 if coding == "gzip" else 15

@@ -13,6 +13,7 @@ import pytest
 from hookline.io.http import GuardedHttp, HttpFailed, HttpRefused, NetworkPolicy
 from hypothesis import given
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 CLASSES = {
     "loopback": ["127.0.0.1", "127.255.255.254"],
@@ -157,7 +158,7 @@ def make_http(resolve=None, **policy):
     )
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@sampled("spelling", SPELLINGS, quick=9)
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_refused_address_in_a_url_is_refused(kind, spelling):
     http = make_http()
@@ -170,7 +171,7 @@ async def test_refused_address_in_a_url_is_refused(kind, spelling):
             assert await outcome(http, url) == "refused", url
 
 
-@pytest.mark.parametrize("address", CLASSES6)
+@sampled("address", CLASSES6)
 async def test_refused_ipv6_address_is_refused_in_url_and_resolver_answer(address):
     http = make_http()
     value = ipaddress.IPv6Address(address)
@@ -190,7 +191,7 @@ RESOLVED = ["plain", "mapped", "translated", "compatible", "nat64", "nat64 local
             "teredo server", "teredo client", "isatap", "isatap universal"]  # fmt: skip
 
 
-@pytest.mark.parametrize("spelling", RESOLVED)
+@sampled("spelling", RESOLVED, quick=3)
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_refused_address_among_resolver_answers_is_refused(kind, spelling):
     for address in CLASSES[kind]:
@@ -371,6 +372,7 @@ def test_refused_address_with_text_around_it_is_refused(address, spelling, befor
         assert not host.rpartition(".")[2].isdigit()
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_check_url_accepts_any_text(text):
     for url in (text, "http://" + text, f"http://127.0.0.1{text}"):

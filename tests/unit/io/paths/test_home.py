@@ -254,6 +254,7 @@ def test_attachment_is_readable_only_in_the_chat_that_received_it(chat, person):
 BWRAP = shutil.which("bwrap")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BWRAP, reason="bubblewrap makes the mounts")
 @pytest.mark.parametrize("part", ["", "memories", "SOUL.md"])
 def test_bind_mount_of_home_is_refused(person, part):
@@ -274,6 +275,7 @@ def test_bind_mount_of_home_is_refused(person, part):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BWRAP, reason="bubblewrap makes the mounts")
 def test_bind_mount_of_a_parent_of_home_is_refused(person, tmp_path):
     at = tmp_path / "other"

@@ -100,6 +100,7 @@ def in_a_store(work: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_any_text_can_be_stored_and_used_as_a_query(text: str, query: str) -> None:
     hits = in_a_store(lambda store: found(store, text, query))
@@ -111,6 +112,7 @@ LATIN = st.text("abcXYZéü019", min_size=1, max_size=8)
 NOISE = st.sampled_from([" ", "  ", ", ", "\n", '"', " AND ", "*", "(", "-", "."])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CJK | LATIN, NOISE), min_size=1, max_size=6), st.data())
 def test_every_word_and_every_part_of_a_cjk_run_is_found(
     parts: list[tuple[str, str]], data: st.DataObject

@@ -53,6 +53,7 @@ async def test_four_processes_create_a_new_home_at_once(store_home: Path, spawn:
         assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.slow
 async def test_acknowledged_writes_survive_a_kill(
     store: SqliteStore, store_home: Path, spawn: Spawn
 ) -> None:
@@ -66,6 +67,7 @@ async def test_acknowledged_writes_survive_a_kill(
     assert set(acknowledged) <= {row["n"] for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", ["s1", "../../x:y/é", "long" * 200])
 async def test_session_is_owned_by_one_process_until_it_dies(
     store: SqliteStore, store_home: Path, spawn: Spawn, session: str

@@ -110,6 +110,7 @@ def test_stdin_file_is_read_only_from_its_start(
         assert with_piped_text("Review.") == "Review.\n\n```\none\ntwo\n```"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [("what is new?\n", (0, "nothing\n")), ("", (2, "")), (None, (2, "")), ("silent", (2, ""))],
@@ -141,6 +142,7 @@ def test_piped_text_without_prompt_is_the_prompt(
     assert ("Missing argument 'PROMPT'." in errors) == (code == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the other end is looked for in /proc")
 def test_slow_program_in_pipeline_is_waited_for(tmp_path: Path) -> None:
     script = "from hookline_run.stdin import with_piped_text; print(with_piped_text('Review.'))"

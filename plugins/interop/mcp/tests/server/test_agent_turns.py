@@ -70,6 +70,7 @@ def test_prompt_of_caller_has_outside_origin_unless_trusted(
     assert "operator" not in OriginRecorder.heard
 
 
+@pytest.mark.slow
 def test_caller_continues_only_its_own_sessions(serve: Serve) -> None:
     served = serve(model=["mine", "one", "two"])
     served.harness.send("private", session="own")
@@ -81,6 +82,7 @@ def test_caller_continues_only_its_own_sessions(serve: Serve) -> None:
     assert "unknown session" in served.call("ask_agent", prompt="go on", session="nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "times"), [("Once", 1), ("Deny", 0)])
 def test_caller_answers_approval_only_if_config_allows(
     serve: Serve, choice: str, times: int
@@ -109,6 +111,7 @@ def test_caller_answers_approval_only_if_config_allows(
     assert Bomb.went_off == times
 
 
+@pytest.mark.slow
 def test_approving_caller_sees_the_whole_call(serve: Serve) -> None:
     padding = "#" * 20_000
     model = [calls("explode", where=f"here {padding} and there"), "over"]
@@ -146,6 +149,7 @@ def test_messages_send_needs_config_and_a_known_chat(serve: Serve) -> None:
     assert "text must have" in served.call("messages_send", session=session["id"], text="")
 
 
+@pytest.mark.slow
 def test_undelivered_message_is_sent_by_next_process(serve: Serve) -> None:
     served = serve(model=["hello"], allow=["messages_send"])
     channel = served.harness.channel

@@ -142,6 +142,7 @@ def test_tools_of_other_plugins_are_callable(serve: Serve) -> None:
     assert "No facts about" in served.call("memory_recall", query="tea")
 
 
+@pytest.mark.slow
 def test_new_message_is_one_event(serve: Serve) -> None:
     served = serve(model=["one", "two"])
     served.harness.send("before", session="a")

@@ -67,6 +67,7 @@ async def test_rewritten_history_is_refused(url: str, tmp_path: Path, ann: Signe
     assert [entry.name for entry in (await other.load_copy())[1]] == ["ship"]
 
 
+@pytest.mark.slow
 async def test_lock_of_a_killed_process_is_ignored(url: str, tmp_path: Path, ann: Signer) -> None:
     one, other = GitStore(url, tmp_path / "1"), GitStore(url, tmp_path / "2")
     await one.append("", [proposed(ann)], {1: FILES})

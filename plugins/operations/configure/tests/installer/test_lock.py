@@ -41,6 +41,7 @@ def lock(tmp_path_factory: pytest.TempPathFactory) -> LockFile:
     return LockFile.in_home(tmp_path_factory.mktemp("home"))
 
 
+@pytest.mark.slow
 @given(ENTRIES)
 def test_recorded_entries_are_read_back(lock: LockFile, entries: list[LockEntry]) -> None:
     lock.path.unlink(missing_ok=True)

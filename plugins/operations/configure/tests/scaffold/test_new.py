@@ -272,6 +272,7 @@ def run(cwd: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_plugins_new_works_from_command_line(cwd: Path) -> None:
     command = ("-m", "hookline", "plugins", "new", "weather")
     done = run(cwd, *command)
@@ -292,6 +293,7 @@ typer.run(new_plugin)
 """The command where a file may grow to so many bytes, which fails as a full disk does."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 @pytest.mark.parametrize("most_bytes", [20, 1300])
 @pytest.mark.parametrize("directory", ["new", "deep/new", "empty"])

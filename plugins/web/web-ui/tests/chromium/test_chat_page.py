@@ -68,6 +68,7 @@ def test_answer_to_question_is_shown_once(window: New) -> None:
         assert one.log.locator("article[data-role=user]").count() == 2
 
 
+@pytest.mark.slow
 def test_end_of_turn_does_not_move_the_page(window: New) -> None:
     one = window().open()
     one.say("long please")
@@ -172,6 +173,7 @@ def test_chat_list_scrolls_to_every_chat(window: New) -> None:
     one.page.get_by_role("heading", name="Sessions", level=1).wait_for()
 
 
+@pytest.mark.slow
 def test_focus_stays_on_chat_while_list_is_redrawn(window: New) -> None:
     one = window().open()
     one.say("hello")

@@ -209,7 +209,9 @@ def followed(path: str, shell: Shell) -> str:
         if link is None:
             break
         path = join("/", shell.record.links[link] + path[len(link) :])
-    return os.path.realpath(path) if path.startswith("/") else path
+    if not path.startswith("/") or "\0" in path:  # no path holds a NUL
+        return path
+    return os.path.realpath(path)
 
 
 def own_matched(pattern: str, shell: Shell) -> str | None:
