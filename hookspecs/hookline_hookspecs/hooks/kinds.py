@@ -1,4 +1,8 @@
-"""The kinds of hooks, and the table in which each spec registers its hook."""
+"""The kinds of hooks and their rules.
+
+The modules beside this one declare the hooks; ``bus/bus.py`` in core calls them and combines their
+results.
+"""
 
 from __future__ import annotations
 

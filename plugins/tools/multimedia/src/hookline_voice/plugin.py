@@ -24,7 +24,7 @@ from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber, media_fol
 
 from .config import VoiceConfig
 from .text_to_voice import NO_SPEAKER, AnswerRecorder
-from .voice_to_text import NO_TRANSCRIBER, transcribe_voice_message
+from .voice_messages import NO_TRANSCRIBER, transcribe_voice_message
 
 DAY_SECONDS = 86_400.0
 _FIX = "Switch on the plugin multimedia and give it a service (plugins.multimedia)."

@@ -1,4 +1,4 @@
-"""Turns a voice message into text, which becomes the message of the turn."""
+"""Has a voice message transcribed, so that its words become the message of the turn."""
 
 from __future__ import annotations
 
