@@ -37,9 +37,9 @@ from .locks import own
 from .migrations import Migrator, statements
 
 try:
-    from . import ranges
+    from . import byte_range_locks
 except ImportError:  # a platform without fcntl: each session has a lock file instead
-    ranges = None  # type: ignore[assignment]
+    byte_range_locks = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 log = logging.getLogger("hookline.store")
@@ -145,7 +145,7 @@ class SqliteStore:
         self._file: tuple[int, int] | None = None  # identity of the opened file
         self._gone = False
         self._loop_count: tuple[asyncio.AbstractEventLoop, int] | None = None  # in this iteration
-        self._lock_file: ranges.LockFile | None = None
+        self._lock_file: byte_range_locks.LockFile | None = None
         self._topics = _topics.setdefault(self._name, Topics())
 
     async def open(self) -> None:
@@ -156,8 +156,8 @@ class SqliteStore:
             lock = self._locks / "open.lock"
             async with own(lock, "open", f"The database {self._path}", BUSY_SECONDS):
                 await asyncio.to_thread(self._start)
-            if ranges is not None:
-                self._lock_file = ranges.open_file(self._locks / "sessions.lock")
+            if byte_range_locks is not None:
+                self._lock_file = byte_range_locks.open_file(self._locks / "sessions.lock")
             self._open = True
 
     def _start(self) -> None:

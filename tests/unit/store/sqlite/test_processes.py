@@ -91,9 +91,10 @@ async def test_session_is_owned_by_one_process_until_it_dies(
 async def test_process_that_only_checks_ownership_is_not_an_owner(
     store_home: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch, has_ranges: bool
 ) -> None:
-    before = "" if has_ranges else "import hookline.store.sqlite.store as s\ns.ranges = None\n"
+    patch = "import hookline.store.sqlite.store as s\ns.byte_range_locks = None\n"
+    before = "" if has_ranges else patch
     if not has_ranges:
-        monkeypatch.setattr("hookline.store.sqlite.store.ranges", None)
+        monkeypatch.setattr("hookline.store.sqlite.store.byte_range_locks", None)
     store = SqliteStore("sqlite", store_home)
     await store.open()
     for program in (HOLDER.replace("session, 0", "session, -1"), HOLDER):
