@@ -7,6 +7,7 @@ reads, :mod:`.keys` binds its keys, :mod:`.transcript` writes above it, and :mod
 below it.
 """
 
-from .plugin import Terminal, TerminalConfig
+from .config import TerminalConfig
+from .plugin import Terminal
 
 __all__ = ["Terminal", "TerminalConfig"]
