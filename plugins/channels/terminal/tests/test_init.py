@@ -69,7 +69,7 @@ def test_init_without_terminal_only_writes_files(piped: Callable, home: Path) ->
 @pytest.mark.slow
 def test_second_init_changes_nothing(piped: Callable, home: Path) -> None:
     done = piped("init", "--no-input", HOOKLINE_MODEL="nowhere")
-    assert (done.returncode, "HOOKLINE_MODEL: model: found" in done.stdout) == (0, True)
+    assert (done.returncode, "HOOKLINE_MODEL: model: expected" in done.stdout) == (0, True)
     assert (home / "config.yaml").exists()
     (home / "config.yaml").write_text("trace: true\n", "utf-8")
     (home / ".env").write_text("OPENAI_API_KEY=mine", "utf-8")
@@ -334,7 +334,7 @@ def test_wrong_value_is_replaced_by_the_answer(
     home.mkdir(mode=0o700)
     (home / "config.yaml").write_text("model: nowhere # here\ntrace: true\n", "utf-8")
     init = terminal("init")
-    init.wait_for("config.yaml:1: model: found")
+    init.wait_for("config.yaml:1: model: expected")
     answer(init, ("Number [1]", "2"), ("Number [7]", ""), ("or name", ""), ("Which channel", ""))
     assert init.end() == 0
     mended = "model: vllm/small # here\ntrace: true\n"

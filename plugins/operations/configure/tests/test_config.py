@@ -147,7 +147,7 @@ def test_edit_opens_the_file_and_checks_it(
     path.unlink()
     done = process("config", "edit")
     assert done.exit_code == 2
-    assert f"{path}:1: max_iterations: found" in done.stderr
+    assert f"{path}:1: max_iterations: expected" in done.stderr
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     monkeypatch.setenv("VISUAL", editor(tmp_path, "path.write_text('max_iterations: 7')"))
     done = process("config", "edit")
@@ -163,7 +163,7 @@ def test_edit_offers_to_edit_again_or_to_restore(
     env |= {"VISUAL": editor(tmp_path, code), "HOOKLINE_HOME": str(configured.home)}
     argv = [sys.executable, "-m", "hookline", "config", "edit"]
     with TerminalScreen(argv, env=env, cwd=tmp_path) as screen:
-        screen.wait_for("max_iterations: found")
+        screen.wait_for("max_iterations: expected")
         screen.wait_for("[e]dit again")
         screen.type("\r")
         assert screen.end() == 0

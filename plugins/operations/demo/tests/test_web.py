@@ -74,7 +74,7 @@ def _look(visitor: Visitor) -> None:
     said = _decide(visitor, waits["id"], "Deny")
     assert said == "Refused, or not approved in time. The script did not run."
     said = _decide(visitor, visitor.say("Install the linter."), "Once")
-    assert said.startswith("Nothing came of it")
+    assert said.startswith("You allowed it, so it ran, but it failed")
     typed = visitor.say("Who are you?")
     visitor.answered(typed)
     assert "my words are recorded" in _last(visitor, typed)

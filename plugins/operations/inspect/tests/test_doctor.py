@@ -118,7 +118,7 @@ def test_doctor_explains_invalid_config_and_checks_files(
     home.chmod(0o755)
     code, rows = doctor("--fix")
     assert code == 1
-    assert "config.yaml:1: model: found" in rows["config"]["detail"]
+    assert "config.yaml:1: model: expected" in rows["config"]["detail"]
     assert "hookline init" in rows["config"]["fix"]
     assert "home" in rows["fixed"]["detail"]
     assert rows["home"]["ok"]
