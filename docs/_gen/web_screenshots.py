@@ -99,7 +99,7 @@ def main(target: Path) -> None:
     script = json.dumps({"steps": STEPS})
     with (
         tempfile.TemporaryDirectory() as folder,
-        gateway(Path(folder), script, modes={"default": "auto"}) as running,
+        gateway(Path(folder), script, permissions={"mode": "auto"}) as running,
         sync_playwright() as driver,
     ):
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -1,4 +1,7 @@
-"""The service :class:`Modes`: how freely a session may act. The plugin ``modes`` provides it."""
+"""The service :class:`Modes`: how freely a session may act.
+
+The plugin ``permissions`` provides it.
+"""
 
 from __future__ import annotations
 

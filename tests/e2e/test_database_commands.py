@@ -16,7 +16,7 @@ from hookline.testing import Harness, calls
 from hookline_artifacts import Artifacts
 from hookline_audit import AuditPlugin
 from hookline_databases import Databases
-from hookline_modes import SessionModes
+from hookline_permissions import Permissions
 from hookline_provenance import Provenance
 from hookline_vault import VaultPlugin
 
@@ -187,7 +187,7 @@ def test_audit_has_every_database_statement(
     connection.close()
     shop = {"url": f"sqlite:///{tmp_path}/shop.db", "mode": "write"}
     h = harness(
-        Databases, AuditPlugin, Artifacts, SessionModes, Provenance,
+        Databases, AuditPlugin, Artifacts, Permissions, Provenance,
         config={"databases": {"connections": {"shop": shop}}}, answers=["Once"],
     )  # fmt: skip
     told = [

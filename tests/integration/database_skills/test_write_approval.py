@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hookline.testing import Harness, calls
 from hookline_databases import Databases
-from hookline_modes import SessionModes
+from hookline_permissions import Permissions
 from hookline_provenance import Provenance
 
 DELETE = "DELETE FROM orders WHERE id < 3"
@@ -26,7 +26,7 @@ def test_db_write_asks_once_and_runs_if_approved(
                            "INSERT INTO orders VALUES (1), (2), (3)")  # fmt: skip
     shop = {"url": f"sqlite:///{file}", "mode": "write"}
     config = {"databases": {"connections": {"shop": shop}}}
-    h = harness(Provenance, SessionModes, Databases, config=config, answers=[answer])
+    h = harness(Provenance, Permissions, Databases, config=config, answers=[answer])
     h.model.steps += [calls("db_write", db="shop", sql=DELETE), "Well."]
     [result] = h.send("Delete the first two orders").tool_calls
     assert [one.text for one in h.questions] == [

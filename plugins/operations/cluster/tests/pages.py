@@ -73,7 +73,7 @@ def configure(cluster: Cluster, model: OpenAIServer, **plugins: Any) -> None:
     cluster.core |= {"model": "openai/gpt-4.1", "providers": {"openai": provider}}
     cluster.plugins |= {
         "webhook": False,
-        "modes": False,
+        "permissions": False,
         "provenance": False,
         "shell": {},
         "clarify": {},

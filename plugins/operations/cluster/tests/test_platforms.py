@@ -118,7 +118,7 @@ def platform(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Platf
         cluster.core |= {"model": "openai/gpt-4.1", "providers": {"openai": provider}}
         cluster.plugins |= {
             "webhook": False,
-            "modes": False,
+            "permissions": False,
             "provenance": False,
             "shell": {},
             "access": {

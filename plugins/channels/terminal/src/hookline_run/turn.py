@@ -137,7 +137,8 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
     modes = host.services.get(Modes)
     if modes is None:
         raise CommandError(
-            "--mode needs the plugin modes, which is off. Run `hookline plugins enable modes`."
+            "--mode needs the plugin permissions, which is off. "
+            "Run `hookline plugins enable permissions`."
         )
     await modes.set(session, cast("Mode", mode))
 

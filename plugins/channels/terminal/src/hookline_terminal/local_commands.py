@@ -109,7 +109,7 @@ async def next_mode(services: Services, session_id: str) -> str:
     """Set the session's next mode and return a sentence about it."""
     modes = services.get(Modes)
     if modes is None:
-        return "There are no modes: the plugin modes is off. Run `hookline plugins enable modes`."
+        return "The plugin permissions is off. Run `hookline plugins enable permissions`."
     mode = NEXT_MODE[await modes.get(session_id)]
     try:
         await modes.set(session_id, mode)

@@ -237,7 +237,9 @@ class EditorAgent:
         modes = self._host.services.get(Modes)
         if modes is None or mode not in MODE_DESCRIPTIONS:
             known = (
-                ", ".join(MODE_DESCRIPTIONS) if modes is not None else "none, plugin modes is off"
+                ", ".join(MODE_DESCRIPTIONS)
+                if modes is not None
+                else "none, the plugin permissions is off"
             )
             raise invalid_params(f"unknown mode {mode[:40]!r}. Modes: {known}")
         try:

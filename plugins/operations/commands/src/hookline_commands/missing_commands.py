@@ -18,7 +18,7 @@ COMMANDS_BY_PLUGIN = {
     "insights": ("insights",),
     "inspect": ("context", "plugins", "sessions", "status", "usage"),
     "memory": ("memory",),
-    "modes": ("accept", "mode"),
+    "permissions": ("accept", "mode"),
     "plan": ("plan",),
     "provenance": ("proposals", "trust"),
     "reasoning": ("reasoning",),

@@ -15,7 +15,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, Mode
 
-MOST = 4096
+MAX_SESSIONS = 4096
 """Sessions, and parents of sessions, that are remembered in memory."""
 
 
@@ -112,7 +112,7 @@ class Records:
     def _remember(self, session_id: str, record: Record) -> Record:
         self._known[session_id] = record
         self._known.move_to_end(session_id)
-        while len(self._known) > MOST:
+        while len(self._known) > MAX_SESSIONS:
             self._known.popitem(last=False)
         return record
 

@@ -7,7 +7,7 @@ import difflib
 from hookline_hookspecs import Context, ToolCall
 from hookline_textmatch import EditError, replace
 
-MOST_CHARS = 400_000
+MAX_DIFF_CHARS = 400_000
 """Characters of a file, old and new together, of which a diff is made."""
 
 
@@ -32,7 +32,7 @@ def preview(ctx: Context, call: ToolCall) -> str:
         return ""
     if before is None:
         return f"{path} (new file)\n\n{after}"
-    if len(before) + len(after) > MOST_CHARS:
+    if len(before) + len(after) > MAX_DIFF_CHARS:
         return f"{path} (too large for a diff; this is what it would hold)\n\n{after}"
     lines = difflib.unified_diff(before.split("\n"), after.split("\n"), path, path, lineterm="")
     return "\n".join(lines)
@@ -42,6 +42,6 @@ def _content(ctx: Context, path: str) -> str | None:
     """The file's text; None where there is none, or it cannot be read as text."""
     try:
         with ctx.paths.open_read(ctx.paths.resolve(path)) as file:
-            return file.read(MOST_CHARS * 4).decode("utf-8")
+            return file.read(MAX_DIFF_CHARS * 4).decode("utf-8")
     except (OSError, ValueError):
         return None

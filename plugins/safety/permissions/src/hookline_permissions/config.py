@@ -7,14 +7,14 @@ from typing import Literal
 from pydantic import BaseModel, Field, field_validator
 
 
-class ModesConfig(BaseModel):
-    """Settings under ``plugins: {modes: …}``."""
+class PermissionsConfig(BaseModel):
+    """Settings under ``plugins: {permissions: …}``."""
 
-    default: Literal["ask", "auto", "plan"] = Field(
+    mode: Literal["ask", "auto", "plan"] = Field(
         default="auto", description="The mode of a session that was given none."
     )
 
-    @field_validator("default", mode="before")
+    @field_validator("mode", mode="before")
     @classmethod
     def _not_yolo(cls, value: object) -> object:
         if value == "yolo":

@@ -19,7 +19,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_modes import SessionModes
+from hookline_permissions import Permissions
 from hookline_sandbox import Found, Method
 
 MakeHarness = Callable[..., Harness]
@@ -76,7 +76,7 @@ def act(h: Harness, name: str, approve: str = "ask", **arguments: Any) -> str:
 
 
 def test_writing_over_a_file_is_asked_about_as_a_diff(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands, answers=["Deny", "Once"])
+    h = harness(Permissions, Hands, answers=["Deny", "Once"])
     old = str(other / "old.txt")
     assert act(h, "write", path=old, content="new\n").startswith("Denied: ")
     assert (other / "old.txt").read_text() == "old\n"
@@ -86,7 +86,7 @@ def test_writing_over_a_file_is_asked_about_as_a_diff(harness: MakeHarness, othe
 
 
 def test_what_is_new_or_in_the_workspace_is_not(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands)
+    h = harness(Permissions, Hands)
     h.workspace.mkdir(parents=True)
     (h.workspace / "a.txt").write_text("a")
     assert act(h, "write", path=str(other / "new.txt"), content="") == "written"
@@ -99,7 +99,7 @@ def test_what_is_new_or_in_the_workspace_is_not(harness: MakeHarness, other: Pat
 
 
 def test_a_link_that_leads_outside_is_no_way_around(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands, answers=["Deny"] * 3)
+    h = harness(Permissions, Hands, answers=["Deny"] * 3)
     h.workspace.mkdir(parents=True)
     (h.workspace / "link").symlink_to(other)
     (h.workspace / "l.txt").symlink_to(other / "old.txt")
@@ -111,7 +111,7 @@ def test_a_link_that_leads_outside_is_no_way_around(harness: MakeHarness, other:
 
 
 def test_moving_is_deleting_here_and_replacing_there(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands, answers=["Deny"])
+    h = harness(Permissions, Hands, answers=["Deny"])
     (other / "b").write_text("b")
     old, b = str(other / "old.txt"), str(other / "b")
     assert act(h, "move", source=old, to=b).startswith("Denied: ")
@@ -121,7 +121,7 @@ def test_moving_is_deleting_here_and_replacing_there(harness: MakeHarness, other
 def test_with_nobody_there_it_is_refused_in_words_for_people(
     harness: MakeHarness, other: Path
 ) -> None:
-    h = harness(SessionModes, Hands)
+    h = harness(Permissions, Hands)
     old = str(other / "old.txt")
     h.model.steps += [calls("write", path=old, content=""), "done"]
     outcome = h.send("go", approve="no")
@@ -132,7 +132,7 @@ def test_with_nobody_there_it_is_refused_in_words_for_people(
 
 
 def test_what_a_checkpoint_holds_is_not_asked_about(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands, Saving, answers=["Deny"])
+    h = harness(Permissions, Hands, Saving, answers=["Deny"])
     h.plugin(Saving).held = ("old.txt",)
     (other / "b").write_text("b")
     assert act(h, "write", path=str(other / "old.txt"), content="new") == "written"
@@ -141,7 +141,7 @@ def test_what_a_checkpoint_holds_is_not_asked_about(harness: MakeHarness, other:
 
 
 def test_ask_and_plan_are_as_strict_as_before(harness: MakeHarness, other: Path) -> None:
-    h = harness(SessionModes, Hands, Saving, answers=["Deny"])
+    h = harness(Permissions, Hands, Saving, answers=["Deny"])
     h.plugin(Saving).held = ("old.txt",)
     arguments = {"path": str(other / "old.txt"), "content": "new"}
     h.send("/mode ask")
@@ -157,7 +157,7 @@ def test_yolo_answers_for_no_file_outside(
 ) -> None:
     here = Found(Method.BUBBLEWRAP, "", "")
     monkeypatch.setattr("hookline_sandbox.found", lambda: here)
-    h = harness(SessionModes, Hands)
+    h = harness(Permissions, Hands)
     h.run(h.runtime.engine.services[Modes].set("test", "yolo"))
     old = str(other / "old.txt")
     assert act(h, "write", approve="no", path=old, content="x").startswith("Denied: ")

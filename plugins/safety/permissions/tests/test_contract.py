@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookline.testing import PluginContract
-from hookline_modes import SessionModes
+from hookline_permissions import Permissions
 
 
-class TestSessionModesContract(PluginContract):
-    plugin = SessionModes
+class TestPermissionsContract(PluginContract):
+    plugin = Permissions

@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_modes import SessionModes
+from hookline_permissions import Permissions
 from hookline_sandbox import Found, Method
 
 MakeHarness = Callable[..., Harness]
@@ -66,7 +66,7 @@ def results(h: Harness, text: str = "go", **options: Any) -> list[str]:
 
 
 def test_auto_lets_calls_pass_and_is_the_default(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, model=[calls("write"), "done"])
+    h = harness(Permissions, Hands, model=[calls("write"), "done"])
     assert results(h) == ["written"]
     assert not h.questions
     assert h.send("/mode").text.startswith("Mode auto: ")
@@ -75,7 +75,7 @@ def test_auto_lets_calls_pass_and_is_the_default(harness: MakeHarness) -> None:
 def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -> None:
     new = calls("write", path="note.txt", content="new\n")
     step = [calls("look"), new, calls("unknown"), "done"]
-    h = harness(SessionModes, Hands, model=step, answers=["Once", "Deny"])
+    h = harness(Permissions, Hands, model=step, answers=["Once", "Deny"])
     (h.workspace).mkdir(parents=True)
     (h.workspace / "note.txt").write_text("old\n")
     assert h.send("/mode ask").text.startswith("Mode ask: ")
@@ -92,7 +92,7 @@ def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -
 
 def test_ask_with_nobody_there_denies(harness: MakeHarness) -> None:
     h = harness(
-        SessionModes, Hands, config={"modes": {"default": "ask"}}, model=[calls("write"), "done"]
+        Permissions, Hands, config={"permissions": {"mode": "ask"}}, model=[calls("write"), "done"]
     )
     (text,) = results(h, approve="no")
     assert text.startswith("Denied: it may change something, so it needs a yes (mode ask)")
@@ -101,7 +101,7 @@ def test_ask_with_nobody_there_denies(harness: MakeHarness) -> None:
 
 def test_plan_denies_and_says_it_once_and_ends_in_an_offer(harness: MakeHarness) -> None:
     model = [calls("write"), "1. write it", "2. or so", calls("write"), "done", "more"]
-    h = harness(SessionModes, Hands, model=model)
+    h = harness(Permissions, Hands, model=model)
     h.send("/mode plan")
     first = h.send("go")
     (result,) = first.tool_calls
@@ -125,7 +125,7 @@ def _block(request: Any) -> str:
 
 
 def test_an_accepted_plan_goes_back_to_the_mode_from_before(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, model=["the plan", calls("write"), "done"], answers=["Once"])
+    h = harness(Permissions, Hands, model=["the plan", calls("write"), "done"], answers=["Once"])
     for command in ("/mode ask", "/mode plan"):
         h.send(command)
     h.send("go")
@@ -134,7 +134,7 @@ def test_an_accepted_plan_goes_back_to_the_mode_from_before(harness: MakeHarness
 
 
 def test_the_words_of_the_choice_are_a_message_outside_of_plan_mode(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, model=["Which plan?"])
+    h = harness(Permissions, Hands, model=["Which plan?"])
     assert h.send("Accept the plan").text == "Which plan?"
 
 
@@ -145,7 +145,7 @@ def test_a_sub_agent_shares_the_mode_even_as_it_changes(
     harness: MakeHarness, mode: str, reason: str
 ) -> None:
     model = [calls("hand_over"), calls("write"), "report", "done"]
-    h = harness(SessionModes, Hands, Delegating, model=model, answers=["Deny"])
+    h = harness(Permissions, Hands, Delegating, model=model, answers=["Deny"])
     h.send(f"/mode {mode}")
     (text,) = results(h)
     assert text.startswith(f"Denied: {reason}")
@@ -153,27 +153,27 @@ def test_a_sub_agent_shares_the_mode_even_as_it_changes(
 
 
 def test_a_mode_is_kept_with_its_session_over_a_restart(harness: MakeHarness) -> None:
-    first = harness(SessionModes, Hands, model=["hi"])
+    first = harness(Permissions, Hands, model=["hi"])
     first.send("hello")
     first.send("/mode plan")
     first.close()
     second = harness(
-        SessionModes, Hands, home=first.home, model=[calls("write"), "x", calls("write"), "y"]
+        Permissions, Hands, home=first.home, model=[calls("write"), "x", calls("write"), "y"]
     )
     assert results(second)[0].startswith("Denied: plan mode: ")
     assert results(second, session="other") == ["written"]
 
 
 def test_a_mode_that_another_process_stored_is_enforced(harness: MakeHarness) -> None:
-    one = harness(SessionModes, Hands, model=["hi", calls("write"), "done"])
+    one = harness(Permissions, Hands, model=["hi", calls("write"), "done"])
     one.send("hello")
-    other = harness(SessionModes, Hands, home=one.home)
+    other = harness(Permissions, Hands, home=one.home)
     other.send("/mode plan")
     assert results(one)[0].startswith("Denied: plan mode: ")
 
 
 def test_the_next_session_of_a_chat_goes_on_in_the_same_mode(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, model=["hi", calls("write"), "x"])
+    h = harness(Permissions, Hands, model=["hi", calls("write"), "x"])
     h.send("hello", session=None)
     h.send("/mode plan", session=None)
     h.send("/new", session=None)
@@ -181,11 +181,11 @@ def test_the_next_session_of_a_chat_goes_on_in_the_same_mode(harness: MakeHarnes
 
 
 def test_what_is_no_mode_is_refused_with_a_sentence(harness: MakeHarness) -> None:
-    h = harness(SessionModes, model=[])
+    h = harness(Permissions, model=[])
     assert "hookline chat --mode yolo" in h.send("/mode yolo").text
     assert h.send("/mode fast").text == "There is no mode 'fast'; choose ask, auto or plan."
-    strict = harness(SessionModes, config={"default": "yolo"}, strict=False, model=[])
-    state, reason = strict.states()["modes"]
+    strict = harness(Permissions, config={"mode": "yolo"}, strict=False, model=[])
+    state, reason = strict.states()["permissions"]
     assert (state, "--mode yolo" in reason) == ("failed", True)
 
 
@@ -202,7 +202,7 @@ def sandboxed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
 
 def test_yolo_needs_a_sandbox(harness: MakeHarness, sandboxed: Callable[[bool], None]) -> None:
     sandboxed(False)
-    h = harness(SessionModes)
+    h = harness(Permissions)
     with pytest.raises(CommandError) as refused:
         h.run(h.runtime.engine.services[Modes].set("test", "yolo"))
     assert "there is no bwrap; install it" in refused.value.text
@@ -236,11 +236,11 @@ def test_yolo_answers_for_what_stays_inside(
         if reads
         else [calls("write", kind=kind), "done"]
     )
-    h = harness(SessionModes, Hands, Guard, model=model)
+    h = harness(Permissions, Hands, Guard, model=model)
     h.run(h.runtime.engine.services[Modes].set("test", "yolo"))
     text = results(h, approve="no")[-1]
     assert (text == "written") is passes
-    again = harness(SessionModes, home=h.home)
+    again = harness(Permissions, home=h.home)
     assert again.send("/mode").text.startswith("Mode auto: ")
 
 
@@ -270,7 +270,7 @@ def say(h: Harness, user: str, text: str, chat: str, number: list[int]) -> str:
         runtime = await h.aopen()
         number[0] += 1
         told = Inbound("fake", chat, user, uuid4().hex, text, private=chat == user, received=1.0)
-        await runtime.engine.hosts["modes"].receive(told)
+        await runtime.engine.hosts["permissions"].receive(told)
         async with asyncio.timeout(20):
             sent = await h.channel.replies(number[0])
         return str(sent[-1].text)
@@ -279,7 +279,7 @@ def say(h: Harness, user: str, text: str, chat: str, number: list[int]) -> str:
 
 
 def test_only_an_admin_makes_a_group_freer(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, Town, model=["hi", "the plan", "carried out"])
+    h = harness(Permissions, Hands, Town, model=["hi", "the plan", "carried out"])
     count = [0]
     assert say(h, "guest", "hello", "group", count) == "hi"
     assert say(h, "guest", "/mode plan", "group", count).startswith("Mode plan: ")
@@ -292,16 +292,16 @@ def test_only_an_admin_makes_a_group_freer(harness: MakeHarness) -> None:
 
 
 def test_a_mode_chosen_before_the_first_message_holds(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, Town)
+    h = harness(Permissions, Hands, Town)
     assert say(h, "guest", "/mode plan", "guest", [0]).startswith("Mode plan: ")
     h.close()
-    later = harness(SessionModes, Hands, Town, home=h.home, model=[calls("write"), "the plan"])
+    later = harness(Permissions, Hands, Town, home=h.home, model=[calls("write"), "the plan"])
     assert say(later, "guest", "go", "guest", [0]).startswith("the plan")
     assert "Plan mode: until" in _block(later.model.requests[0])
 
 
 def test_alone_in_a_chat_anybody_goes_back_to_the_default(harness: MakeHarness) -> None:
-    h = harness(SessionModes, Hands, Town, config={"modes": {"default": "ask"}}, model=["hi"])
+    h = harness(Permissions, Hands, Town, config={"permissions": {"mode": "ask"}}, model=["hi"])
     count = [0]
     assert say(h, "guest", "/mode plan", "guest", count).startswith("Mode plan: ")
     assert say(h, "guest", "/mode auto", "guest", count).startswith("Only an admin")
@@ -321,7 +321,7 @@ class Working(Plugin):
 def test_work_that_begins_by_itself_shares_the_mode_of_the_terminal(
     harness: MakeHarness, spoken: bool
 ) -> None:
-    h = harness(SessionModes, Hands, Working)
+    h = harness(Permissions, Hands, Working)
     if spoken:
         h.model.steps.append("hi")
         h.send("hello")

@@ -29,10 +29,10 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 
-from . import outside, telling
-from .config import ModesConfig
-from .records import MOST, Records
-from .switching import (
+from . import outside_changes, plan_mode
+from .config import PermissionsConfig
+from .mode_records import MAX_SESSIONS, Records
+from .mode_switch import (
     CHOSEN,
     FREEDOM,
     MEANING,
@@ -50,12 +50,12 @@ ACCEPTED = "/accept the plan"
 """What the choice under a plan stands for."""
 
 
-class SessionModes(Plugin[ModesConfig]):
+class Permissions(Plugin[PermissionsConfig]):
     """Keeps a mode for each session, and holds its tool calls to it."""
 
     preserves_streaming = True
 
-    def __init__(self, config: ModesConfig, host: Host) -> None:
+    def __init__(self, config: PermissionsConfig, host: Host) -> None:
         super().__init__(config, host)
         self._records = Records(host)
         self._parents: OrderedDict[str, str] = OrderedDict()
@@ -78,7 +78,7 @@ class SessionModes(Plugin[ModesConfig]):
         while own is None and session_id in self._parents:
             session_id = self._parents[session_id]
             own = (await self._records.of(session_id)).mode
-        return own or self.config.default
+        return own or self.config.mode
 
     async def set(self, session_id: str, mode: Mode) -> None:
         """Set a session's mode; ``yolo`` for as long as this process lives. Raises
@@ -118,7 +118,7 @@ class SessionModes(Plugin[ModesConfig]):
     def _share(self, session_id: str, parent_id: str) -> None:
         self._parents[session_id] = parent_id
         self._parents.move_to_end(session_id)
-        while len(self._parents) > MOST:
+        while len(self._parents) > MAX_SESSIONS:
             self._parents.popitem(last=False)
 
     @hookimpl
@@ -135,7 +135,7 @@ class SessionModes(Plugin[ModesConfig]):
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """The chat's next session goes on in the mode of this one, which nobody took back."""
         own = (await self._records.of(session.id)).mode
-        if session.kind == "chat" and own not in (None, self.config.default):
+        if session.kind == "chat" and own not in (None, self.config.mode):
             await self._records.choose_next(session.channel, session.chat_id, own)
 
     # The verdicts
@@ -147,8 +147,8 @@ class SessionModes(Plugin[ModesConfig]):
             return None
         mode = await self._mode(ctx)
         if mode == "plan":
-            return telling.denied(call)
-        reason = ASKED if mode == "ask" else await outside.question(ctx, call)
+            return plan_mode.denied(call)
+        reason = ASKED if mode == "ask" else await outside_changes.question(ctx, call)
         if not reason:
             return None
         from .preview import preview
@@ -177,40 +177,40 @@ class SessionModes(Plugin[ModesConfig]):
         """Tell the model, once, that it is planning, and that it is not any more."""
         record = await self._records.of(ctx.session.id)
         if await self.get(ctx.session.id) == "plan":
-            if telling.was_told(ctx.history):
+            if plan_mode.was_told(ctx.history):
                 return None
             agent = ctx.session.parent_id is not None
             if not agent and record.told != "plan":
                 await self._records.note_told(ctx.session.id, "plan")
-            return ContextBlock("notices", telling.text("plan_agent" if agent else "plan"))
+            return ContextBlock("notices", plan_mode.text("plan_agent" if agent else "plan"))
         if record.told != "plan":
             return None
         await self._records.note_told(ctx.session.id, "")
-        return ContextBlock("notices", telling.text("plan_over"))
+        return ContextBlock("notices", plan_mode.text("plan_over"))
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply | None:
         """Put the choice under a plan, on channels other than the terminal."""
-        if ctx.channel == TERMINAL or not telling.is_offered(ctx, reply.text):
+        if ctx.channel == TERMINAL or not plan_mode.is_offered(ctx, reply.text):
             return None
         if await self.get(ctx.session.id) != "plan":
             return None
-        text = f"{reply.text}\n\n{telling.OFFER}"
-        return replace(reply, text=text, choices=(telling.ACCEPT, telling.KEEP))
+        text = f"{reply.text}\n\n{plan_mode.OFFER}"
+        return replace(reply, text=text, choices=(plan_mode.ACCEPT, plan_mode.KEEP))
 
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Say in the terminal what can be done with a plan."""
-        if ctx.channel != TERMINAL or not telling.is_offered(ctx, turn.reply):
+        if ctx.channel != TERMINAL or not plan_mode.is_offered(ctx, turn.reply):
             return
         if await self.get(ctx.session.id) == "plan":
-            ctx.notify(telling.OFFER)
+            ctx.notify(plan_mode.OFFER)
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
         """Take the choice under a plan for the command."""
         said = inbound.text.strip().rstrip(".").casefold()
-        if said != telling.ACCEPT.casefold() or inbound.forwarded or inbound.attachments:
+        if said != plan_mode.ACCEPT.casefold() or inbound.forwarded or inbound.attachments:
             return None
         return replace(inbound, text=ACCEPTED)
 
@@ -238,7 +238,7 @@ class SessionModes(Plugin[ModesConfig]):
             return NOT_YOLO
         if wanted is None:
             return f"There is no mode {args!r}; choose {_listed(CHOSEN)}."
-        if is_freer(wanted, now) and not await may_loosen(ctx, wanted, self.config.default):
+        if is_freer(wanted, now) and not await may_loosen(ctx, wanted, self.config.mode):
             return NOT_YOURS
         if session_id:
             await self.set(session_id, wanted)
@@ -250,7 +250,7 @@ class SessionModes(Plugin[ModesConfig]):
         if session_id:
             return await self.get(session_id)
         chosen = await self._records.next_of(ctx.channel, ctx.session.chat_id)
-        return chosen or self.config.default
+        return chosen or self.config.mode
 
     @command("/accept", audience="session", category="Model and safety")
     async def accept(self, ctx: Context, args: str) -> str:
@@ -259,15 +259,15 @@ class SessionModes(Plugin[ModesConfig]):
         session_id = ctx.session.id
         if await self.get(session_id) != "plan":
             if f"/accept {args}".casefold() == ACCEPTED:
-                conversations.rerun(ctx, telling.ACCEPT)  # it was no choice under a plan
+                conversations.rerun(ctx, plan_mode.ACCEPT)  # it was no choice under a plan
                 return ""
             return "There is no plan to accept: this session is not in plan mode (/mode plan)."
         before = (await self._records.of(session_id)).before
-        after: Mode = before or (self.config.default if self.config.default != "plan" else "auto")
-        if not await may_loosen(ctx, after, self.config.default):
+        after: Mode = before or (self.config.mode if self.config.mode != "plan" else "auto")
+        if not await may_loosen(ctx, after, self.config.mode):
             return NOT_YOURS
         await self.set(session_id, after)
-        conversations.rerun(ctx, telling.CARRY_OUT)
+        conversations.rerun(ctx, plan_mode.CARRY_OUT)
         return ""
 
 
@@ -281,7 +281,7 @@ def _stays_inside(ctx: Context, call: ToolCall) -> bool:
     kinds = {effect.kind for effect in ctx.effects(call)}
     if "configure" in kinds or ctx.tool is None or ctx.tool.effects is None:
         return False
-    if outside.destroyed(ctx, call):
+    if outside_changes.destroyed(ctx, call):
         return False
     tainted = any(origin.kind in ("outside", "person") for origin in ctx.origins)
     return not (tainted and kinds & LASTING)
