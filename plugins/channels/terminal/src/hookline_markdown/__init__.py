@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .blocks import MarkdownBlocks
 from .renderer import as_written, fitted, render
-from .safe_text import literal, one_line, readable
+from .safe_text import both_ends, literal, one_line, readable
 from .streamed_answer import StreamedAnswer
 from .text_width import cut, folded, width_of, wrapped
 from .window import window_size, window_width
@@ -16,6 +16,7 @@ __all__ = [
     "MarkdownBlocks",
     "StreamedAnswer",
     "as_written",
+    "both_ends",
     "cut",
     "fitted",
     "folded",

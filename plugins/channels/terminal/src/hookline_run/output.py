@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     Turn,
 )
 from hookline_hookspecs.prices import Prices
-from hookline_markdown import fitted, one_line, readable, window_width
+from hookline_markdown import both_ends, fitted, one_line, readable, window_width
 
 from .command_hints import for_command_line
 
@@ -95,7 +95,7 @@ class PlainOutput:
     def _calls(self, event: ModelResponse, ctx: Context) -> None:
         for call in event.message.tool_calls if is_followed(ctx) else ():
             shown = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            write_stderr(one_line(f"· {call.name} {shown}", MAX_CALL_COLUMNS))
+            write_stderr(both_ends(f"· {call.name} {shown}", MAX_CALL_COLUMNS))
 
     def _failed_call(self, event: ToolResult, ctx: Context) -> None:
         # A refusal has a notice of core.

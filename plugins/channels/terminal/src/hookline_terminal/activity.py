@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Audio
-from hookline_markdown import literal, one_line
+from hookline_markdown import both_ends, literal, one_line
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment, Context, Notice, ToolCall
@@ -48,7 +48,7 @@ def call_line(call: ToolCall, width: int = MAX_CALL_COLUMNS) -> str:
         others = [first, *(item for item in others if item[0] != "path")]
         first = ("path", call.arguments["path"])
     parts = [_value(first[1]), *(f"{name}={_short(value)}" for name, value in others)]
-    return one_line(f"{call.name} {', '.join(parts)}", width)
+    return both_ends(f"{call.name} {', '.join(parts)}", width)
 
 
 def _short(value: Any) -> str:

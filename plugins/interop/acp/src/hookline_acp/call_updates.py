@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from acp import schema
 from hookline_hookspecs import ImageBlock, ToolCall, ToolResult
+from hookline_hookspecs.visible_text import (
+    code_block,
+    code_span,
+    on_one_line,
+    spell_out,
+    spell_out_prose,
+)
 
 Kind: TypeAlias = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
 TOOL_KINDS: dict[str, Kind] = {
@@ -36,8 +41,6 @@ MAX_RESULT_CHARS = 60_000
 MAX_INPUT_CHARS = 20_000
 """Characters of arguments, as JSON, sent to the editor."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that are invisible or change the text around them."""
 _DIFF_ARGUMENTS = frozenset({"content", "old_string", "new_string"})
 
 Content: TypeAlias = "schema.ContentToolCallContent | schema.FileEditToolCallContent"
@@ -68,7 +71,7 @@ def status_update(call_id: str, status: schema.ToolCallStatus) -> schema.ToolCal
 def result_update(call_id: str, result: ToolResult, workspace: Path) -> schema.ToolCallProgress:
     """Return the update for a call's result: its changes as diffs, else its text, and images."""
     shown = diffs(result, workspace) if result.ok else []
-    text = result.shown or result.text
+    text = spell_out_prose(result.shown or result.text)
     content: list[Any] = list(shown) or (
         [text_content(fence_text(text, result.ok))] if text else []
     )
@@ -84,35 +87,15 @@ def title(call: ToolCall) -> str:
     command = arguments.get("command")
     path = arguments.get("path")
     if call.name == "bash" and isinstance(command, str):
-        return _code(_title_line(command))
+        return code_span(_title_line(command))
     if call.name in VERBS and isinstance(path, str):
-        return f"{VERBS[call.name]} {_code(_title_line(path))}"
+        return f"{VERBS[call.name]} {code_span(_title_line(path))}"
     values = [_value(value) for name, value in arguments.items() if name not in _DIFF_ARGUMENTS]
-    return f"{call.name} {_code(_title_line(', '.join(values)))}".rstrip()
-
-
-def _code(text: str) -> str:
-    """Return ``text`` as Markdown code, because editors render titles as Markdown."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    if longest:
-        return f"{fence} {text} {fence}"
-    return f"`{text}`" if text else ""
-
-
-def escape_hidden(text: str) -> str:
-    """Return ``text`` with invisible and direction-changing characters escaped."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
+    return f"{call.name} {code_span(_title_line(', '.join(values)))}".rstrip()
 
 
 def _title_line(text: str) -> str:
-    line = escape_hidden(" ".join(text[:MAX_INPUT_CHARS].split()))
-    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1] + "…"
+    return on_one_line(text, MAX_TITLE_CHARS)
 
 
 def _value(value: Any) -> str:
@@ -135,13 +118,24 @@ def absolute(path: str, workspace: Path) -> str:
 
 
 def raw_input(call: ToolCall) -> Any:
-    """Return the arguments without the texts that a diff shows; None if they are too long."""
-    plain = copy.deepcopy(call.arguments)
+    """Return the arguments, spelled out, without the texts that a diff shows.
+
+    None if they are too long.
+    """
+    plain = _spelled_out(call.arguments)
     if call.name in ("write_file", "edit_file"):
         plain = {name: value for name, value in plain.items() if name not in _DIFF_ARGUMENTS}
     if len(json.dumps(plain, default=str)) > MAX_INPUT_CHARS:
         return None
     return plain
+
+
+def _spelled_out(value: Any) -> Any:
+    if isinstance(value, str):
+        return spell_out(value)
+    if isinstance(value, Mapping):
+        return {spell_out(str(name)): _spelled_out(one) for name, one in value.items()}
+    return [_spelled_out(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def text_content(text: str) -> schema.ContentToolCallContent:
@@ -164,9 +158,7 @@ def fence_text(text: str, is_ok: bool = True) -> str:
     """Return ``text`` in a Markdown code fence; a one-line error stays as it is."""
     if not is_ok and "\n" not in text:
         return text
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
+    return code_block(text)
 
 
 def diff(path: str, before: str | None, after: str) -> schema.FileEditToolCallContent:

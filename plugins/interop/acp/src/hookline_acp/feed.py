@@ -21,6 +21,7 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
+from hookline_hookspecs.visible_text import spell_out
 
 from . import call_updates
 from .commands import available_commands
@@ -248,7 +249,7 @@ class EditorFeed:
         if rows and rows[0]["title"] and rows[0]["title"] != session.title:
             session.title = rows[0]["title"]
             info = schema.SessionInfoUpdate(
-                session_update="session_info_update", title=session.title
+                session_update="session_info_update", title=spell_out(session.title)
             )
             self.send(session, info)
 

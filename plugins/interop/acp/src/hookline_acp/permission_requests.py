@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from acp import RequestError, schema
 from hookline_hookspecs import Context, Question, ToolCall
+from hookline_hookspecs.visible_text import code_block, on_one_line, spell_out
 from hookline_textmatch import EditError, replace
 from pydantic import ValidationError
 
@@ -71,14 +72,12 @@ class EditorQuestions:
         call_id = self._feed.announce(session, prompt, ctx, call)
         change = await asyncio.to_thread(proposed_change, ctx, call)
         content: list[Any] = [
-            call_updates.text_content(call_updates.escape_hidden(question.reason or question.text))
+            call_updates.text_content(spell_out(question.reason or question.text))
         ]
         if change is not None:
             content.append(change)
         if change is None or "⟦" in question.preview:
-            content.append(
-                _uncut_text(call_updates.fence_text(call_updates.escape_hidden(question.preview)))
-            )
+            content.append(_uncut_text(code_block(spell_out(question.preview))))
         asked = schema.ToolCallUpdate(
             tool_call_id=call_id,
             title=call_updates.title(call),
@@ -98,13 +97,11 @@ class EditorQuestions:
     async def _choice(self, session: EditorSession, question: Question) -> str | None:
         """Ask a question with choices as a tool call, the protocol's only way."""
         call_id = f"question-{uuid4().hex[:12]}"
-        body = call_updates.escape_hidden(
-            "\n\n".join(filter(None, [question.text, question.preview]))
-        )
+        body = spell_out("\n\n".join(filter(None, [question.text, question.preview])))
         start = schema.ToolCallStart(
             session_update="tool_call",
             tool_call_id=call_id,
-            title=body.split("\n", 1)[0][: call_updates.MAX_TITLE_CHARS],
+            title=on_one_line(question.text.split("\n", 1)[0], call_updates.MAX_TITLE_CHARS),
             kind="other",
             status="pending",
             content=[_uncut_text(body)],
@@ -113,7 +110,7 @@ class EditorQuestions:
         options = [
             schema.PermissionOption(
                 option_id=f"choice-{number}",
-                name=str(one),
+                name=spell_out(str(one)),
                 kind="reject_once" if str(one).casefold() in REFUSALS else "allow_once",
             )
             for number, one in enumerate(question.choices)

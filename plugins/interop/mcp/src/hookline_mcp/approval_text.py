@@ -6,10 +6,10 @@ import difflib
 import json
 import shutil
 import textwrap
-import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from hookline_hookspecs.visible_text import on_one_line, spell_out
 from hookline_sandbox import secrets_in
 
 from .catalog import CatalogEntry, HeldTool, ToolListing
@@ -22,19 +22,8 @@ MAX_DIFF_LINES = 60
 
 
 def single_line(text: str, longest: int = 300) -> str:
-    """Return ``text`` on one line, printable, cut to ``longest`` characters."""
-    line = escape_unprintable(" ".join(text.split()))
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
-def escape_unprintable(text: str) -> str:
-    """Return ``text`` with invisible characters and those that move the cursor escaped."""
-    return "".join(
-        char
-        if char == "\n" or unicodedata.category(char)[0] not in "CZ" or char == " "
-        else f"\\u{{{ord(char):x}}}"
-        for char in text
-    )
+    """Return ``text`` on one line, spelled out, shortened to ``longest`` characters."""
+    return on_one_line(text, longest)
 
 
 def count_tools(tools: Collection[str]) -> str:
@@ -54,15 +43,15 @@ def describe_server(server: ToolServer, env: Mapping[str, str]) -> str:
     config = server.config
     lines = [f"{server.name} ({server.source})"]
     if config.url:
-        lines.append(f"  address   {mask_secrets(escape_unprintable(config.url), env)}")
+        lines.append(f"  address   {mask_secrets(spell_out(config.url), env)}")
         if config.headers:
-            lines.append(f"  headers   {', '.join(map(escape_unprintable, config.headers))}")
+            lines.append(f"  headers   {', '.join(map(spell_out, config.headers))}")
     else:
         words = [config.command, *config.args]
         shown = " ".join(json.dumps(one) if " " in one or not one else one for one in words)
-        lines.append(f"  command   {mask_secrets(escape_unprintable(shown), env)}")
+        lines.append(f"  command   {mask_secrets(spell_out(shown), env)}")
         if config.env:
-            lines.append(f"  variables {', '.join(map(escape_unprintable, config.env))}")
+            lines.append(f"  variables {', '.join(map(spell_out, config.env))}")
         lines.append(f"  sandbox   {'yes, where there is one' if config.sandbox else 'no'}")
     if server.looks_up:
         lines.append(f"  looks up  {', '.join(server.looks_up)}")

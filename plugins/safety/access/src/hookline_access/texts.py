@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 
 from hookline_hookspecs import Question
+from hookline_hookspecs.visible_text import code_block, spell_out
 
 from .codes import format_code
 from .pairing import PairingRequest
@@ -25,8 +24,6 @@ _APPROVAL_WORDS = {choice.casefold(): choice for choice in CHOICES} | {
     "no": DENY,
 }
 _PAIRING_WORDS = {**dict.fromkeys(("1", "let in"), LET_IN), **dict.fromkeys(("2", "block"), BLOCK)}
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of characters that are invisible or change the text around them."""
 MAX_LISTED_REQUESTS = 20
 AUDITORS = "You are an auditor here and can only use /audit, /insights, /whoami and /help."
 IN_PRIVATE = "{} is answered only in a private chat, because everyone in this one would read it."
@@ -56,21 +53,9 @@ def parse_pairing_choice(typed: str) -> str | None:
     return _PAIRING_WORDS.get(typed.strip().casefold())
 
 
-def escape_invisible(text: str) -> str:
-    """``text`` with invisible characters written as escapes such as ``\\x1b``, except line breaks
-    and tabs.
-    """
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
-
-
 def on_one_line(text: str, max_chars: int = 100) -> str:
     """An id or similar text on one line, without invisible characters."""
-    flat = escape_invisible(text.replace("\n", "\\n").replace("\t", "\\t"))
+    flat = spell_out(text.replace("\n", "\\n").replace("\t", "\\t"))
     return flat if len(flat) <= max_chars else flat[: max_chars - 1] + "…"
 
 
@@ -111,14 +96,11 @@ def request_text(request: PairingRequest) -> str:
 
 def question_text(question: Question, code: str, asker: Person, chat_id: str) -> str:
     """A question for an admin, complete, as Markdown."""
-    preview = escape_invisible(question.preview)
-    longest = max((len(run) for run in re.findall("`+", preview)), default=0)
-    fence = "`" * max(3, longest + 1)
-    block = [fence, preview, fence] if preview else []
+    block = [code_block(spell_out(question.preview))] if question.preview else []
     choices = [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
     who = f"For {on_one_line(str(asker))} in chat {on_one_line(chat_id)}:"
     how = f"Answer with the code and a number, such as: {code} 1"
-    return "\n".join([who, escape_invisible(question.text), *block, *choices, how])
+    return "\n".join([who, spell_out(question.text), *block, *choices, how])
 
 
 def claim_text(code: str, minutes: float) -> str:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from hookline_hookspecs.visible_text import on_one_line
+
 from .grants import Grant
-from .wording import spelt
 
 _REVOKE = re.compile(r"revoke\s+([0-9]{1,9})", re.IGNORECASE)
 WIDTH = 100
@@ -30,7 +31,6 @@ def listed(grants: Sequence[Grant]) -> str:
 
 def _line(grant: Grant) -> str:
     day = datetime.fromtimestamp(grant.granted, UTC).date()
-    flat = spelt(" ".join(grant.shown.split()))
-    shown = flat if len(flat) <= WIDTH else flat[: WIDTH - 1] + "…"
+    shown = on_one_line(grant.shown, WIDTH)
     who = f"{grant.channel}:{grant.person}"
     return f"{grant.number}. {grant.tool} · {grant.choice} · {who} · {day} · {shown}"

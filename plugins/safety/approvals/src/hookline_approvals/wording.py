@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from hookline_hookspecs import Question
+from hookline_hookspecs.visible_text import code_block, spell_out
 
 ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
 """The choices of an approval (CONTRACT, Channels)."""
 _MEANT = {word.casefold(): word for word in (ONCE, SESSION, ALWAYS, DENY)} | {"no": DENY}
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that show nothing or change what is shown around them."""
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _QUOTES = "\"'\\"
 _INSIDE = r"[\w.:/@%+-]"
@@ -30,24 +28,11 @@ def choice_of(typed: str, choices: Sequence[str]) -> str | None:
     return choice if choice in choices else None
 
 
-def spelt(text: str) -> str:
-    """``text`` with whatever cannot be seen spelt out, such as ``\\x1b``; lines and tabs stay."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in _HIDDEN
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
-
-
 def as_text(question: Question) -> str:
     """The whole question as Markdown, with its choices numbered."""
-    preview = spelt(question.preview)
-    longest = max((len(run) for run in re.findall("`+", preview)), default=0)
-    fence = "`" * max(3, longest + 1)
     choices = [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
-    shown = [fence, preview, fence] if preview else []
-    return "\n".join([spelt(question.text), *shown, *choices, HOW])
+    shown = [code_block(spell_out(question.preview))] if question.preview else []
+    return "\n".join([spell_out(question.text), *shown, *choices, HOW])
 
 
 def marked(preview: str, reason: str) -> str:

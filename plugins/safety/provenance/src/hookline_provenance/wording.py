@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from hookline_hookspecs import Effect, Origin, ToolCall
+from hookline_hookspecs.visible_text import on_one_line, shorten_middle, spell_out
 
 from .proposals import Proposal
 
@@ -78,29 +78,14 @@ def listed(proposals: Sequence[Proposal]) -> str:
 
 def described(call: ToolCall, found: Sequence[Effect]) -> str:
     """What a proposal is: what it would do, and the whole call, which is what is accepted."""
-    text = literal(call)
-    left_out = len(text) - LONGEST
-    if left_out > 0:
-        half = LONGEST // 2
-        text = f"{text[:half]}\n[{left_out:,} characters are not shown]\n{text[-half:]}"
-    return f"{call.name} to {effects(found)}: {text}"
+    return f"{call.name} to {effects(found)}: {shorten_middle(literal(call), LONGEST)}"
 
 
 def literal(call: ToolCall) -> str:
     """A call as it would be made, with whatever could disguise it on a screen made visible."""
     command = call.arguments.get("command")
     only = isinstance(command, str) and set(call.arguments) <= {"command", "timeout"}
-    return visible(str(command) if only else _pretty(call.arguments))
-
-
-def visible(text: str) -> str:
-    """Control and invisible characters but line breaks and tabs, as escapes: ``\\u202e``."""
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\n\t"
-        else char
-        for char in text
-    )
+    return spell_out(str(command) if only else _pretty(call.arguments))
 
 
 def _pretty(arguments: Mapping[str, Any]) -> str:
@@ -108,5 +93,4 @@ def _pretty(arguments: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    flat = visible(" ".join(text.split()))
-    return flat if len(flat) <= WIDTH else flat[: WIDTH - 1] + "…"
+    return on_one_line(text, WIDTH)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import unicodedata
+
+from hookline_hookspecs.visible_text import spell_out
 
 MASK = "••••••"
 MAX_FIELD_CHARS = 2_000
@@ -13,13 +14,8 @@ MAX_HIDDEN_FIELD_CHARS = 200
 
 
 def visible(text: str) -> str:
-    """The text on one line, with invisible and disguising characters escaped."""
-    return "".join(
-        char
-        if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-        else char.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for char in text
-    )
+    """The text on one line, with invisible and misleading characters escaped."""
+    return spell_out(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def quoted(text: str) -> str:
