@@ -74,7 +74,7 @@ async def test_rest_of_the_machine_is_not_visible(
 async def test_secrets_in_home_are_not_visible(sandboxed: Shell, work: Any, home: Path) -> None:
     result = await sandboxed.bash(work, "cat ~/.ssh/id_rsa; ls -A ~; echo $HOME")
     assert "very-secret" not in result.text
-    assert result.text.endswith(f"{home}\n[exit code 0]")
+    assert str(home) not in result.text
 
 
 async def test_secrets_in_the_workspace_are_masked(sandboxed: Shell, ctx: Any) -> None:

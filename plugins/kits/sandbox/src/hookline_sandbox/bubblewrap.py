@@ -20,6 +20,9 @@ _MEMORY_FOLDER = 268_435_456
 """Maximum bytes of each folder in memory (``/run``, ``/dev/shm``)."""
 PROXY = Path("/run/hookline-proxy")
 """Path of the proxy's socket inside the sandbox."""
+HOME = Path("/run/home")
+"""The private home inside the sandbox. It is never the workspace or around it, so that a command
+which empties the home cannot empty the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,15 @@ def _isolated() -> Iterator[str]:
 def _mounts(view: View) -> Iterator[_Mount]:
     yield from _system()
     private = view.private
-    for source, target in ((private / "tmp", "/tmp"), (private / "home", str(Path.home()))):  # noqa: S108
+    for source, target in ((private / "tmp", "/tmp"), (private / "home", HOME)):  # noqa: S108
         yield _bound("--bind", source, target)
     for kind, places in (("--ro-bind", view.read_only), ("--bind", view.writable)):
         for place in places:
             if os.path.exists(place):  # noqa: PTH110 - False without permission
                 yield _bound(kind, place, place)
     yield _bound("--bind", view.workspace, view.workspace)
+    if view.repository is not None:
+        yield _bound("--bind", view.repository, view.repository)
     yield from _within(view)
     if view.proxy is not None:
         yield _bound("--ro-bind", view.proxy, PROXY)
@@ -104,10 +109,10 @@ def _within(view: View) -> Iterator[_Mount]:
     """Yield mounts that hide or protect paths in the visible folders."""
     if within(view.home, view.visible()):
         yield from _covered(view.home)
-    for path in view.findings.pinned:
-        yield _bound("--bind", path, path)
-    for path in view.findings.frozen:
-        yield _bound("--ro-bind", path, path)
+    for kind, paths in (("--bind", view.findings.pinned), ("--ro-bind", view.findings.frozen)):
+        for path in paths:
+            if os.path.lexists(path):  # a mount on a missing path would create it
+                yield _bound(kind, path, path)
     for path in view.findings.hidden:
         if Path(path) != view.home:
             yield from _covered(Path(path))

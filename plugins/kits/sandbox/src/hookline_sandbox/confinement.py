@@ -38,8 +38,11 @@ def rules(view: View) -> dict[str, list[str]]:
     for kind, places in (("read", view.read_only), ("write", view.writable)):
         for place in places:
             _grant(granted, kind, str(place), {str(view.home)})
-    granted["read"] += view.findings.frozen
-    _grant(granted, "write", str(view.workspace), barred)
+    hidden = {*view.findings.hidden, str(view.home)}
+    for path in view.findings.frozen:
+        _grant(granted, "read", path, hidden)
+    for folder in filter(None, (view.workspace, view.repository)):
+        _grant(granted, "write", str(folder), barred)
     return granted
 
 

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from . import bubblewrap
+from .control_files import Kept, put_back
 from .limits import Limits
 from .methods import Found, Method, found
 from .private import PrivateFolders
+from .private_home import furnish
 from .programs import programs
+from .repositories import outer_repository
 from .starting import PORT
 from .survey import Survey
+from .tables import tables
 from .view import View, within
 
 _PROXIED = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 _LOCAL = "localhost,127.0.0.1,::1"
+_JAVA = " ".join(
+    f"-D{kind}.proxyHost=127.0.0.1 -D{kind}.proxyPort={PORT}" for kind in ("http", "https")
+)
+_PROXY_VARIABLES = {
+    **dict.fromkeys(_PROXIED, f"http://127.0.0.1:{PORT}"),
+    "NO_PROXY": _LOCAL,
+    "no_proxy": _LOCAL,
+    "NODE_USE_ENV_PROXY": "1",  # nodejs.org/api/cli.html: from 22.21 and 24
+    "JAVA_TOOL_OPTIONS": _JAVA,  # docs.oracle.com, "Java Networking and Proxies"
+}
+
+
+REMOVED_FOLDER = "removed-control-files"
+"""Folder in Hookline's home with the newest control files that programs made and lost again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +70,7 @@ class Sandbox:
         self._writable = [Path(place).expanduser() for place in writable]
         self._method = method
         self._private = PrivateFolders(self._limits.private_mb)
-        self._surveys: dict[Path, Survey] = {}
+        self._surveys: dict[tuple[Path, Path | None], Survey] = {}
 
     @property
     def method(self) -> Method:
@@ -65,16 +85,20 @@ class Sandbox:
     def environment(
         self, environment: Mapping[str, str], key: str, proxy: Path | None = None
     ) -> dict[str, str]:
-        """Return ``environment`` with the private folders and, instead of others, this proxy."""
+        """Return ``environment`` with the private folders and, instead of others, this proxy.
+
+        Variables that place programs' own files in the person's home are left out.
+        """
         kept = {n: v for n, v in environment.items() if n not in _PROXIED and "proxy" not in n}
+        person = Path.home()
+        for name in tables()["home_variables"]:
+            if name in kept and within(kept[name], [person]):
+                del kept[name]
         private = self._private.folder(key)
         if self.method is Method.LANDLOCK:
             return kept | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
-        kept |= {"HOME": str(Path.home()), "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox's own
-        if proxy is None:
-            return kept
-        where = f"http://127.0.0.1:{PORT}"
-        return kept | dict.fromkeys(_PROXIED, where) | {"NO_PROXY": _LOCAL, "no_proxy": _LOCAL}
+        kept |= {"HOME": str(bubblewrap.HOME), "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox's own
+        return kept if proxy is None else kept | _PROXY_VARIABLES
 
     def wrapped(
         self,
@@ -91,17 +115,54 @@ class Sandbox:
         Raises:
             RuntimeError: no method works here, or Landlock was asked for a network.
         """
-        view = self._view(places, environment, key)
-        if self.method is Method.BUBBLEWRAP:
-            from . import bubblewrap
+        return self.command(argv, places.folder, self.view(places, environment, key, proxy))
 
-            view = replace(view, proxy=proxy)
-            return bubblewrap.wrapped(argv, places.folder, view, self._limits)
-        if self.method is Method.LANDLOCK and proxy is None:
+    def view(
+        self, places: Places, environment: Mapping[str, str], key: str, proxy: Path | None = None
+    ) -> View:
+        """Survey the workspace and return what a program sees."""
+        workspace = places.workspace
+        repository = outer_repository(workspace)
+        findings = self._survey(places, repository).findings()
+        frozen = [*findings.frozen, *_targets(findings.links, workspace)]
+        own = Path(__file__).parent.resolve()
+        if within(own, [workspace]):  # the sandbox's own code
+            frozen.append(str(own))
+        shown = programs(environment, workspace, self._home)
+        private = self._private.folder(key)
+        furnish(private / "home", shown)
+        return View(
+            workspace,
+            private,
+            self._home,
+            replace(findings, frozen=tuple(dict.fromkeys(frozen))),
+            repository,
+            (*shown, *self._read_only),
+            self._writable,
+            proxy,
+        )
+
+    def command(self, argv: Sequence[str], folder: Path, view: View) -> list[str]:
+        """Return the command line that runs ``argv`` in ``folder`` with ``view``.
+
+        Raises as :meth:`wrapped` does.
+        """
+        if self.method is Method.BUBBLEWRAP:
+            return bubblewrap.wrapped(argv, folder, view, self._limits)
+        if self.method is Method.LANDLOCK and view.proxy is None:
             from . import confinement
 
             return confinement.wrapped(argv, view, self._limits)
         raise RuntimeError(f"no sandbox for this program: {self.found.why}")
+
+    def put_back(self, kept: Kept, view: View, places: Places) -> list[str]:
+        """Undo a program's changes of control files since ``keep(view.findings)``.
+
+        Return what was put back: paths relative to the workspace, of git's settings with the keys.
+        """
+        now = self._survey(places, view.repository).findings()
+        roots = [str(root) for root in (view.workspace, view.repository) if root is not None]
+        return put_back(kept, now, roots, self._home / REMOVED_FOLDER)
 
     def emptied(self, key: str) -> bool:
         """Empty the private folders of ``key`` if they exceed the limit; return whether so."""
@@ -111,24 +172,18 @@ class Sandbox:
         """Remove the private folders."""
         self._private.close()
 
-    def _view(self, places: Places, environment: Mapping[str, str], key: str) -> View:
-        workspace = places.workspace
+    def _survey(self, places: Places, repository: Path | None) -> Survey:
         refused = _RefusedOrHome(places.refused, self._home)
-        survey = self._surveys.setdefault(workspace, Survey(workspace, refused))
+        key = (places.workspace, repository)
+        survey = self._surveys.setdefault(key, Survey(places.workspace, refused, repository))
         survey.refused = refused
-        shown = programs(environment, workspace, self._home)
-        own = Path(__file__).parent.resolve()
-        findings = survey.findings()
-        if within(own, [workspace]):  # the sandbox's own code
-            findings = replace(findings, frozen=(*findings.frozen, str(own)))
-        return View(
-            workspace,
-            self._private.folder(key),
-            self._home,
-            findings,
-            (*shown, *self._read_only),
-            self._writable,
-        )
+        return survey
+
+
+def _targets(links: Sequence[str], workspace: Path) -> list[str]:
+    """Return the files in the workspace that links with the names of control files lead to."""
+    real = (os.path.realpath(link) for link in links)
+    return [path for path in real if within(path, [workspace]) and os.path.isfile(path)]  # noqa: PTH113
 
 
 class _RefusedOrHome:

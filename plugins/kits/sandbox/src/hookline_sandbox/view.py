@@ -16,6 +16,7 @@ class View:
     workspace: writable, except for the paths in ``findings``.
     private: a folder with ``tmp`` and ``home``, which replace those of the machine.
     home: Hookline's own; hidden, except for a workspace inside it.
+    repository: the folder of the workspace's repository if it is outside of the workspace.
     read_only, writable: folders besides the system and the workspace.
     proxy: the Unix socket of a :class:`~hookline_sandbox.proxy.Proxy`; None = no network.
     """
@@ -24,6 +25,7 @@ class View:
     private: Path
     home: Path
     findings: Findings = field(default_factory=Findings)
+    repository: Path | None = None
     read_only: Sequence[Path] = ()
     writable: Sequence[Path] = ()
     proxy: Path | None = None

@@ -26,7 +26,11 @@ _LATE_OUTPUT_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The result of a command. ``left_running`` are the ids of processes that still run."""
+    """The result of a command.
+
+    ``left_running`` are the ids of processes that still run, ``put_back`` the control files whose
+    changes were undone.
+    """
 
     text: str
     exit_code: int
@@ -34,6 +38,7 @@ class CommandResult:
     pid: int
     mark: str
     left_running: tuple[int, ...] = ()
+    put_back: tuple[str, ...] = ()
 
 
 class _PipeReader:

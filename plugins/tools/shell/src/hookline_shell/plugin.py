@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from .sandbox_runner import SandboxRunner
 
 TOOL = "bash"
+_MAX_SHOWN_PUT_BACK = 8
+_WITHOUT_TERMINAL = {
+    "TERM": "dumb",
+    "GIT_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""Variables with which programs open no editor, pager or prompt (git(1), git-var(1))."""
 
 
 class Shell(Plugin[ShellConfig]):
@@ -191,7 +199,9 @@ class Shell(Plugin[ShellConfig]):
 
         variables = self.host.env
         stored = [value for name, value in variables.items() if name not in os.environ]
-        return allowed(variables, self.config.env_allow, stored)
+        chosen = allowed(variables, self.config.env_allow, stored)
+        named = {*self.config.env_allow} & variables.keys()
+        return chosen | {n: v for n, v in _WITHOUT_TERMINAL.items() if n not in named}
 
     def _result(
         self,
@@ -214,9 +224,12 @@ class Shell(Plugin[ShellConfig]):
             self._jobs.add(session, BackgroundJob(result.pid, result.mark, command))
         jobs = self._jobs.running(session)
         notes: tuple[str, ...] = ()
+        if result.put_back:
+            listed = ", ".join(result.put_back[:_MAX_SHOWN_PUT_BACK])
+            notes += (f"put back, because only a person may change it: {listed}",)
         if jobs:
             listed = ", ".join(map(str, jobs))
-            notes = (f"running in the background: {listed}; end one with kill -- -PID",)
+            notes += (f"running in the background: {listed}; end one with kill -- -PID",)
         data = {
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,

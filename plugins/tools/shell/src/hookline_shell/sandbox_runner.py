@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
-from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
+from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found, keep
 from hookline_toolmark import mark_command
 
 from .command_runner import CommandResult, run_command
@@ -114,11 +115,16 @@ class SandboxRunner:
             socket = proxy.socket if proxy else None
             places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
             inner = self.sandbox.environment(environment, session, socket)
-            wrapped = await asyncio.to_thread(
-                self.sandbox.wrapped, argv, places, environment, session, socket
-            )
-            result = await run_command(wrapped, folder, inner, *limits)
-        return result, _origins(proxy)
+            view = await asyncio.to_thread(self.sandbox.view, places, environment, session, socket)
+            kept = await asyncio.to_thread(keep, view.findings)
+            wrapped = self.sandbox.command(argv, folder, view)
+            try:
+                result = await run_command(wrapped, folder, inner, *limits)
+            finally:
+                undone = await asyncio.shield(
+                    asyncio.to_thread(self.sandbox.put_back, kept, view, places)
+                )
+        return replace(result, put_back=tuple(undone)), _origins(proxy)
 
     def _require_person(self, ctx: Context, here: Found) -> None:
         """Raise ``ToolError`` unless a person approved the command or the operator watches."""
