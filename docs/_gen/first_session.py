@@ -60,7 +60,7 @@ CHAPTERS = {
         "The fix",
         "Answer with a number and Enter. The result, its time and the session's cost follow.",
     ),
-    "rewind": ("Undo", "`/rewind` lists the checkpoints and restores files, conversation or both."),
+    "rewind": ("Undo", "`/rewind` lists the checkpoints and takes back what the agent changed."),
     "resume": ("Later", "`hookline chat --continue` continues the last chat."),
 }
 _SESSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")

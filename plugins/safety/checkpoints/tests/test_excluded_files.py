@@ -223,11 +223,11 @@ def test_changed_gitignore_is_read_again_for_each_checkpoint(chat: WorkspaceChat
     (chat.work / ".gitignore").unlink()
     chat.turn("three", lambda: chat.put("a/x.log", "4"))
     newest, middle, oldest = chat.hashes()
-    chat.rewind(middle)
+    chat.rewind(f"{middle} all")
     assert (chat.work / "a/x.log").read_text() == "4"
     chat.rewind(newest)
     assert (chat.work / "a/x.log").read_text() == "3"
-    chat.rewind(oldest)
+    chat.rewind(f"{oldest} all")
     assert (chat.work / "a/x.log").read_text() == "1"
 
 

@@ -155,7 +155,9 @@ def test_full_file_system_is_reported(chat: WorkspaceChat, tiny_disk: Path) -> N
     chat.turn("after", lambda: chat.put("small", "4"))
     assert sound(chat)
     assert len(chat.hashes()) == 2
-    chat.rewind(chat.hashes()[-1])
+    first = chat.hashes()[-1]
+    assert "changed by the agent and by someone else): small" in chat.rewind(first)
+    chat.rewind(f"{first} all")
     assert (chat.work / "small").read_text() == "1"
 
 
@@ -293,7 +295,7 @@ def test_kill_during_a_rewind_loses_nothing(
     (hash_,) = chat.hashes()
     chat.harness.close()
     killed = other(
-        *(chat.home, chat.work, "doomed", "say", "/rewind", hash_),
+        *(chat.home, chat.work, "doomed", "say", "/rewind", hash_, "files"),
         HOOKLINE_CRASH_AT=f"mid-rewind:{passing}",
     )
     assert killed.returncode == -signal.SIGKILL
@@ -323,7 +325,7 @@ def test_rewind_interrupted_by_a_kill_can_be_completed(
     (hash_,) = chat.hashes()
     chat.harness.close()
     crash = {"HOOKLINE_CRASH_AT": "mid-rewind:3"}
-    killed = other(chat.home, chat.work, "doomed", "say", "/rewind", hash_, **crash)
+    killed = other(chat.home, chat.work, "doomed", "say", "/rewind", hash_, "files", **crash)
     assert killed.returncode == -signal.SIGKILL
     again = make_chat()
     again.rewind(hash_)
@@ -380,7 +382,7 @@ def test_change_of_equal_size_and_time_is_noticed(chat: WorkspaceChat) -> None:
         chat.turn(f"turn {number}")
     hashes = chat.hashes()
     assert len(hashes) == 8
-    chat.rewind(hashes[3])
+    chat.rewind(f"{hashes[3]} all")
     assert (chat.work / "a").read_text() == "4"
 
 

@@ -79,6 +79,7 @@ def test_checkpoints_are_dropped_after_seven_days(chat: WorkspaceChat, clock: Cl
     assert "There is no checkpoint" in chat.rewind(old[0])
     work_off(chat)
     assert room(chat) == 0
+    assert not list((chat.home / "checkpoints/folders").glob("*/changes/*"))
     chat.turn("new", lambda: chat.put("a", "2"))
     chat.rewind(chat.hashes()[0])
     assert (chat.work / "a").read_text() == "1"
@@ -97,7 +98,7 @@ def test_store_stays_within_its_size(make_chat: Callable[..., WorkspaceChat]) ->
     hashes = chat.hashes()
     assert 1 <= len(hashes) <= 3
     chat.put("a", "last")
-    chat.rewind(hashes[-1])
+    chat.rewind(f"{hashes[-1]} all")
     assert (chat.work / "a").read_bytes() == contents[-len(hashes)]
 
 

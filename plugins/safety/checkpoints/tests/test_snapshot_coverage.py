@@ -67,7 +67,7 @@ def test_snapshot_covers_what_was_written_in_the_same_turn(repository: Workspace
     repository.turn("go", work)
     assert Guard.found == [True, True]
     (repository.work / "new").unlink()
-    repository.rewind(repository.hashes()[0])
+    repository.rewind(f"{repository.hashes()[0]} all")
     assert (repository.work / "new").read_text() == "made in this turn"
 
 

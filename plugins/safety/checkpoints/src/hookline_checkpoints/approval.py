@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from hookline_hookspecs import Context, Question, ToolCall
 
 from . import texts
-from .conversation import ANSWER_TIMEOUT, NOTHING, Scope
-from .store import SavedSnapshot
+from .rewind_choice import ANSWER_TIMEOUT, RewindChoice, RewindOffer
 
 ONCE, DENY = "Once", "Deny"
 REASON = "it replaces and removes what was changed since then"
-NOBODY = f"{NOTHING} No one could be asked for approval."
-REFUSED = f"{NOTHING} It was not approved."
+NOBODY = f"{texts.NOTHING} No one could be asked for approval."
+REFUSED = f"{texts.NOTHING} It was not approved."
 
 
-async def refusal(
-    ctx: Context,
-    target: SavedSnapshot,
-    within: str,
-    scope: Scope,
-    turns: int,
-    changes: Mapping[str, int] | None,
-) -> str:
-    """Return why nothing may be restored, or an empty text.
-
-    ``changes`` counts the files added, modified and deleted since, None if unknown or if files are
-    not restored; ``turns`` are removed from the conversation unless ``scope`` is ``files``.
-    """
+async def refusal(ctx: Context, offer: RewindOffer, within: str, choice: RewindChoice) -> str:
+    """Return why nothing may be restored, or an empty text."""
     if ctx.approval == "yes":
         return ""
-    hash_ = target.commit[: texts.HASH_CHARS]
+    hash_ = offer.target.commit[: texts.HASH_CHARS]
+    asked = {"checkpoint": hash_, "restore": sorted(choice.parts), "path": within}
     question = Question(
         f"Allow /rewind {hash_}? {REASON}",
         (ONCE, DENY),
-        preview="\n".join(_preview_lines(target, within, scope, turns, changes)),
+        preview="\n".join(_preview_lines(offer, within, choice)),
         kind="approval",
-        call=ToolCall(hash_, "rewind", {"checkpoint": hash_, "scope": scope, "path": within}),
+        call=ToolCall(hash_, "rewind", asked),
         reason=REASON,
     )
     try:
@@ -51,19 +39,22 @@ async def refusal(
     return NOBODY if answer is None else REFUSED
 
 
-def _preview_lines(
-    target: SavedSnapshot, within: str, scope: Scope, turns: int, changes: Mapping[str, int] | None
-) -> list[str]:
-    """Return what would be done, one line each."""
-    lines = []
-    if scope != "conversation":
+def _preview_lines(offer: RewindOffer, within: str, choice: RewindChoice) -> list[str]:
+    """Return what would be done."""
+    target, lines = offer.target, []
+    if "files" in choice.parts:
         folder = texts.name(str(target.folder))
         what = f"{texts.name(within)} in {folder}" if within else f"The files in {folder}"
         lines.append(f"{what} as of {texts.clock(target)}, before “{target.title}”.")
-    if changes is not None:
-        edits = changes["M"] + changes["T"]
-        since = f"{changes['A']} added, {edits} changed, {changes['D']} deleted"
-        lines.append(f"Since then in that folder: {since}.")
-    if scope != "files" and turns:
-        lines.append(f"Removed from the conversation: {turns} turn{'s' * (turns != 1)}.")
+        left = offer.files.left(choice.owners, within)
+        put_back = {path: sign for path, sign in offer.files.signs.items() if path not in left}
+        lines += ["Put back:", *texts.signed(put_back)]
+        if left:
+            signs = {path: offer.files.signs[path] for path in left}
+            lines += ["Left, because not only the agent changed it:", *texts.signed(signs)]
+    if "history" in choice.parts:
+        lines += ["The history of the repository:", *offer.history, texts.NO_COMMIT_IS_LOST]
+    if "conversation" in choice.parts and offer.turns:
+        removed = texts.counted(offer.turns, "turn")
+        lines.append(f"Removed from the conversation: {removed}.")
     return lines

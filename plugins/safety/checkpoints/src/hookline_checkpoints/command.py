@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from hookline_hookspecs import Context
 from hookline_hookspecs.channels import TERMINAL
 
 from . import rewind, texts
 from .approval import refusal
-from .conversation import NOTHING, SCOPE_HINT, Scope, ask_scope, turns_since, undo_since
+from .conversation import turns_since, undo_since
 from .errors import CheckpointError
-from .folder_state import private_folder, replace_file
+from .file_restorer import FileRestorer
+from .rewind_choice import AGENT_ONLY, ALL_OWNERS, Part, RewindChoice, RewindOffer, choose
 from .snapshot_manager import Chat, SnapshotManager
 from .store import SavedSnapshot, SnapshotContent
 
@@ -28,21 +28,27 @@ REWIND_TIMEOUT = 300.0
 MAX_DIFF_BYTES = 12_000
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _FORM = re.compile(
-    r"(?P<diff>diff\s+)?(?P<hash>\S+)(?:\s+(?P<scope>files|conversation|both))?"
-    r"(?:\s+--\s+(?P<path>.+))?",
+    r"(?P<diff>diff\s+)?(?P<hash>\S+)"
+    r"(?P<words>(?:\s+(?:files|all|conversation|both))*)(?:\s+--\s+(?P<path>.+))?",
     re.DOTALL | re.IGNORECASE,
 )
+_PARTS: Mapping[str, tuple[Part, ...]] = {
+    "files": ("files",),
+    "all": ("files",),
+    "conversation": ("conversation",),
+    "both": ("files", "conversation"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
-    """A command that names a snapshot. ``path`` is empty for the whole snapshot; ``scope`` is what
+    """A command that names a snapshot. ``path`` is empty for the whole snapshot; ``choice`` is what
     to restore, None to ask the person."""
 
     diff: bool
     prefix: str
     path: str
-    scope: Scope | None
+    choice: RewindChoice | None
 
 
 def parse(args: str) -> RewindRequest | None:
@@ -58,8 +64,13 @@ def parse(args: str) -> RewindRequest | None:
             + texts.USAGE
         )
     path = (form["path"] or "").strip()
-    scope = cast("Scope | None", form["scope"].lower() if form["scope"] else None)
-    return RewindRequest(bool(form["diff"]), prefix, path, "files" if path else scope)
+    words = form["words"].lower().split()
+    choice = None
+    if words or path:
+        parts = {part for word in words for part in _PARTS[word]} or {"files"}
+        owners = ALL_OWNERS if "all" in words else AGENT_ONLY
+        choice = RewindChoice(frozenset(parts), owners)
+    return RewindRequest(bool(form["diff"]), prefix, path, choice)
 
 
 class Rewinder:
@@ -70,6 +81,7 @@ class Rewinder:
         self._ctx = ctx
         self._chat = Chat(ctx.session.channel, ctx.session.chat_id)
         self._now = ctx.host.now()
+        self._restorer = FileRestorer(keeper, ctx.paths, self._chat, self._now)
 
     async def answer(self, args: str) -> str:
         """Return the answer to the command. Raises ``CheckpointError`` and ``OSError``."""
@@ -83,29 +95,31 @@ class Rewinder:
                 present = await self._snapshots.present(scope)
                 return await self._difference(target, present.commit)
         within = _within(target.folder, asked.path)
-        turns = await turns_since(self._ctx, target)
-        scope_ = asked.scope or (await ask_scope(self._ctx, target, turns) if turns else "files")
-        refused = await self._refusal(target, within, scope_, turns) if scope_ else ""
-        return refused or await self._go_back(target, within, scope_, turns)
+        offer = await self._offer(target, within)
+        choice = asked.choice or await choose(self._ctx, offer)
+        if choice is None:
+            return f"{texts.NOTHING} {texts.choice_hint(target)}"
+        # Outside the terminal, a person has to approve it.
+        is_approved_here = self._ctx.channel in ("", TERMINAL)
+        refused = "" if is_approved_here else await refusal(self._ctx, offer, within, choice)
+        return refused or await self._go_back(offer, within, choice)
 
-    async def _refusal(self, target: SavedSnapshot, within: str, scope: Scope, turns: int) -> str:
-        """Return why nothing is restored, empty if it may be. Outside the terminal, a person has to
-        approve it."""
-        if self._ctx.channel in ("", TERMINAL):
-            return ""
-        counts = await self._counts([target]) if scope != "conversation" else {}
-        return await refusal(self._ctx, target, within, scope, turns, counts.get(target.commit))
+    async def _offer(self, target: SavedSnapshot, within: str) -> RewindOffer:
+        """Return what could be restored."""
+        async with asyncio.timeout(REWIND_TIMEOUT):
+            files = await self._restorer.compare(target, within)
+        return RewindOffer(target, files, await turns_since(self._ctx, target))
 
-    async def _go_back(
-        self, target: SavedSnapshot, within: str, scope: Scope | None, turns: int
-    ) -> str:
-        if scope is None:
-            return f"{NOTHING} {SCOPE_HINT.format(target.commit[: texts.HASH_CHARS])}"
-        if scope != "files" and not turns:
-            return f"{NOTHING} {texts.elsewhere(target, self._ctx.session.id)}"
-        answer = [] if scope == "conversation" else [await self._rewind(target, within)]
-        if scope != "files":
-            answer.insert(0, await undo_since(self._ctx, turns))
+    async def _go_back(self, offer: RewindOffer, within: str, choice: RewindChoice) -> str:
+        target = offer.target
+        if "conversation" in choice.parts and not offer.turns:
+            return f"{texts.NOTHING} {texts.elsewhere(target, self._ctx.session.id)}"
+        answer = []
+        if "conversation" in choice.parts:
+            answer.append(await undo_since(self._ctx, offer.turns))
+        if "files" in choice.parts:
+            async with asyncio.timeout(REWIND_TIMEOUT):
+                answer.append(await self._restorer.restore(target, within, choice.owners))
         return "\n".join(answer)
 
     async def _list(self) -> str:
@@ -156,29 +170,6 @@ class Rewinder:
         old, new = await store.content(target.commit), await store.content(commit)
         return texts.difference(target, patch, whole, _mode_changes(old, new))
 
-    async def _rewind(self, target: SavedSnapshot, within: str) -> str:
-        keeper = self._snapshots
-        scope = keeper.scope(target.folder, self._ctx.paths)
-        note = keeper.rewind_mark_path(target.folder)
-        async with asyncio.timeout(REWIND_TIMEOUT), keeper.holding(target.folder):
-            content = await keeper.store.content(target.commit)
-            about = {"title": f"/rewind {target.commit[: texts.HASH_CHARS]}", "kind": "rewind"}
-            present, _ = await keeper.save(
-                scope, self._chat, self._now, about, forced_paths=content.files
-            )
-            work = rewind.plan(present, content, within)
-            _require_known(within, work, content, present.files)
-            record = json.dumps({"target": target.commit, "undo": present.commit}).encode()
-            await asyncio.to_thread(replace_file, note, record)
-            try:
-                done = await rewind.apply_plan(keeper.store, target.folder, present, content, work)
-            except (CheckpointError, OSError) as error:
-                hint = texts.interrupted(target.commit, present.commit)
-                raise CheckpointError(f"{error}. {hint}") from error
-            await asyncio.to_thread(note.unlink, missing_ok=True)
-        await asyncio.to_thread(self._store_notice, texts.model_notice(target, within, done))
-        return texts.rewound(target, within, done, present.commit)
-
     def _interruptions(self, found: list[SavedSnapshot]) -> list[str]:
         """Return the interrupted rewinds of this chat."""
         mine = {saved.commit for saved in found}
@@ -190,13 +181,6 @@ class Rewinder:
                     notes.append(texts.interrupted(record["target"], record["undo"]))
         return notes
 
-    def _store_notice(self, text: str) -> None:
-        """Store a notice for the model's next turn in this chat."""
-        path = self._snapshots.notice_path(self._chat)
-        with suppress(OSError):
-            private_folder(path.parent)
-            replace_file(path, text.encode("utf-8", "backslashreplace"))
-
 
 def _within(folder: Path, path: str) -> str:
     """Return ``path``, as a person writes it, relative to ``folder``. Raises
@@ -207,19 +191,6 @@ def _within(folder: Path, path: str) -> str:
     if joined == str(folder) or not joined.startswith(str(folder) + "/"):
         raise CheckpointError(f"{texts.name(path)} is not below {texts.name(str(folder))}.")
     return joined.removeprefix(str(folder) + "/")
-
-
-def _require_known(
-    within: str, work: rewind.RewindPlan, content: SnapshotContent, files: Mapping[str, object]
-) -> None:
-    """Raise ``CheckpointError`` if the path exists neither in the snapshot nor now."""
-    if not within:
-        return
-    known = (*content.files, *content.folders, *files)
-    if not any(path == within or path.startswith(within + "/") for path in known):
-        why = content.skipped.get(within) or content.skipped.get(within + "/")
-        reason = f": {rewind.SKIP_REASONS.get(why, why)}" if why else ""
-        raise CheckpointError(f"The checkpoint does not hold {texts.name(within)}{reason}.")
 
 
 def _mode_changes(old: SnapshotContent, new: SnapshotContent) -> list[str]:

@@ -8,7 +8,8 @@ from .store import SavedSnapshot
 from .texts import HASH_CHARS, clock
 
 SCOPES = (
-    ("files", "put the files back"),
+    ("files", "put back the files that the agent changed"),
+    ("all", "put back all files, also those that others changed"),
     ("conversation", "remove the turns since then from the conversation"),
     ("both", "files and conversation"),
 )

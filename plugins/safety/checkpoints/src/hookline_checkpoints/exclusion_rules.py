@@ -137,3 +137,16 @@ async def ignored(git: Git, folder: Path, paths: Sequence[str]) -> set[str]:
         *("check-ignore", "--no-index", "-z", "--stdin"), data=data, folder=folder, codes=(0, 1)
     )
     return {os.fsdecode(path[2:]) for path in output.split(b"\0") if path}
+
+
+def is_skipped(path: str, skipped: Mapping[str, str] | Collection[str]) -> bool:
+    """Whether ``path`` was skipped, as a file or a folder, or lies in a skipped folder."""
+    bare = path.rstrip("/")
+    paths = (bare, bare + "/", *(parent + "/" for parent in parents(bare)))
+    return any(path in skipped for path in paths)
+
+
+def parents(path: str) -> Iterable[str]:
+    """Return the folders above ``path``, the topmost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: n + 1]) for n in range(len(parts))]

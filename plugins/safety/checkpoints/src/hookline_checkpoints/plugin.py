@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from hookline_hookspecs import (
     CheckResult,
     Context,
     ContextBlock,
-    HooklineError,
     Host,
     Job,
     Plugin,
@@ -32,8 +32,17 @@ from .errors import CheckpointError, TooLarge
 from .git import FIX, missing_git
 from .git_index import unsaved
 from .snapshot import has_all_of
-from .snapshot_manager import MAX_PACKS, Chat, SnapshotManager
+from .snapshot_manager import MAX_PACKS, NAMED, Chat, SnapshotManager
 from .texts import title_of, undo_hint
+from .turn_folders import (
+    CallRecorder,
+    FolderCall,
+    SavedFolder,
+    TurnFolders,
+    allowed_around,
+    folders_of,
+    named_paths,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -41,27 +50,21 @@ if TYPE_CHECKING:
     from .snapshot import Present
 
 PRUNE_INTERVAL = 3600.0
-_PATH_ARGUMENTS = ("path", "file_path", "workdir", "cwd")
-"""Arguments of tools that name a file or folder."""
 NO_GIT = (
     "No files can be restored: {}. {} The conversation alone goes back with /undo, or /undo N for "
     "the last N turns; files stay."
 )
+MAX_TURNS = 200
+"""Turns whose folders are remembered; a turn that fails may leave them behind."""
 _HOLD_TIMEOUT = 4.0
 """Seconds that a guard waits for a snapshot; its hook has five."""
-
-
-class SavedFolders:
-    """The folders for which a snapshot was taken or tried in this turn."""
-
-    def __init__(self) -> None:
-        self.folders: set[Path] = set()
 
 
 class Checkpoints(Plugin[CheckpointsConfig]):
     """Saves a folder before the first write of a turn, and restores it on request."""
 
     _snapshots: SnapshotManager
+    _recorder: CallRecorder
 
     _has_git: bool | None = None
     """Whether git is installed and new enough; None before the first check."""
@@ -70,6 +73,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     def setup(self, host: Host) -> None:
         """Provide the service ``Checkpoints``."""
         self._snapshots = SnapshotManager(host.home, self.config)
+        self._recorder = CallRecorder(self._snapshots)
+        self._turns: OrderedDict[str, TurnFolders] = OrderedDict()
         host.services.provide(CheckpointService, self)
         host.signals.connect("undone", self._undone)
 
@@ -78,19 +83,29 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     async def hold(self, ctx: Context, place: Path | None = None) -> bool:
         """Save the workspace now; return whether the snapshot includes every file that git tracks.
         With ``place``, the folder around it is saved and must include all of ``place``."""
-        folder = ctx.paths.workspace if place is None else _allowed_around(ctx, str(place))
+        folder = ctx.paths.workspace if place is None else allowed_around(ctx, str(place))
         if folder is None or not await self._can_save(folder):
             return False
         try:
             async with asyncio.timeout(_HOLD_TIMEOUT):
                 present = await self._take(ctx, folder)
-            ctx.stash.of(SavedFolders).folders.add(folder)
+            turn = self._turn(ctx)
+            turn.tried.add(folder)
+            turn.saved.setdefault(folder, SavedFolder(folder, present))
             if place is not None:
                 return has_all_of(present, place, folder)
             return not await asyncio.to_thread(unsaved, folder, present.files, present.skipped)
         except (TimeoutError, CheckpointError, OSError) as error:
             self.log.info("cannot save %s before the call: %s", folder, error or "it took too long")
             return False
+
+    def _turn(self, ctx: Context) -> TurnFolders:
+        """Return the folders of the turn, also for a context of another plugin."""
+        found = self._turns.setdefault(ctx.turn.id, TurnFolders())
+        self._turns.move_to_end(ctx.turn.id)
+        while len(self._turns) > MAX_TURNS:
+            self._turns.popitem(last=False)
+        return found
 
     async def _can_save(self, folder: Path) -> bool:
         if self._has_git is None:
@@ -100,14 +115,17 @@ class Checkpoints(Plugin[CheckpointsConfig]):
                 self.log.info("checkpoints are off: %s", missing)
         return self._has_git and not self._snapshots.is_given_up(folder, self.host.now())
 
-    async def _take(self, ctx: Context, folder: Path) -> Present:
-        """Take a snapshot. Raises ``CheckpointError`` and ``OSError``."""
-        inbound = ctx.turn.inbound
-        about = {"title": title_of(inbound.text), "turn": ctx.turn.id, "session": ctx.session.id}
+    async def _take(
+        self, ctx: Context, folder: Path, named: Iterable[str] = (), kind: str = ""
+    ) -> Present:
+        """Take a snapshot that includes the files ``named`` even if they are ignored. Raises
+        ``CheckpointError`` and ``OSError``."""
+        about = {"title": title_of(ctx.turn.inbound.text), "kind": kind}
+        about |= {"turn": ctx.turn.id, "session": ctx.session.id}
         chat = Chat(ctx.session.channel, ctx.session.chat_id)
         scope = self._snapshots.scope(folder, ctx.paths)
         async with self._snapshots.holding(folder):
-            present, _ = await self._snapshots.save(scope, chat, ctx.host.now(), about)
+            present, _ = await self._snapshots.save(scope, chat, ctx.host.now(), about, named)
         return present
 
     # After an undo
@@ -124,62 +142,90 @@ class Checkpoints(Plugin[CheckpointsConfig]):
                     return undo_hint(saved)
         return ""
 
-    # Before a write
+    # Around a write
 
     @hookimpl
     def around_tool(
         self, ctx: Context, call: ToolCall
     ) -> Callable[[ToolCall, Callable[[ToolCall], Awaitable[ToolResult]]], Any] | None:
-        """Save the folder before a tool that may write."""
+        """Save the folder before a tool that may write, and record what the tool changes."""
         if ctx.tool is None or ctx.tool.read_only:
             return None
 
         async def save_and_call(
             call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
         ) -> ToolResult:
+            running: list[FolderCall] = []
             try:
-                await self._before_write(ctx, call)
+                running = await self._before_write(ctx, call)
             except Exception as error:  # no error here stops the turn
                 self._notify_once(ctx, f"No checkpoint was taken: {error or type(error).__name__}")
-            return await call_next(call)
+            try:
+                return await call_next(call)
+            finally:
+                await self._after_write(ctx, running)
 
         return save_and_call
 
-    async def _before_write(self, ctx: Context, call: ToolCall) -> None:
-        tried = ctx.stash.of(SavedFolders).folders
-        for folder in _folders(ctx, call):
-            if folder in tried:
-                continue
-            tried.add(folder)
-            if await self._can_save(folder):
-                await self._save(ctx, folder)
+    async def _before_write(self, ctx: Context, call: ToolCall) -> list[FolderCall]:
+        turn = self._turn(ctx)
+        running = []
+        for folder in dict.fromkeys((*folders_of(ctx, call), *turn.saved)):
+            named = await asyncio.to_thread(named_paths, ctx, call, folder)
+            saved = turn.saved.get(folder)
+            if folder not in turn.tried:
+                turn.tried.add(folder)
+                if await self._can_save(folder):
+                    saved = await self._save(ctx, folder, named)
+            elif saved is not None:
+                await self._see_again(ctx, saved, named)
+            if saved is not None:
+                turn.saved[folder] = saved
+                running.append(await self._recorder.begin(ctx, saved, named))
+        return running
 
-    async def _save(self, ctx: Context, folder: Path) -> None:
+    async def _see_again(self, ctx: Context, saved: SavedFolder, named: Sequence[str]) -> None:
+        """See what changed since the turn's last call, and save ignored files that it names."""
+        async with asyncio.timeout(self.config.timeout_seconds):
+            unsaved_paths = await self._recorder.look(ctx, saved, named)
+            if unsaved_paths:
+                await self._take(ctx, saved.path, unsaved_paths, NAMED)
+
+    async def _after_write(self, ctx: Context, running: Sequence[FolderCall]) -> None:
+        """Record what the call changed. If that fails, its record stays unfinished."""
+        for call in running:
+            try:
+                async with asyncio.timeout(self.config.timeout_seconds):
+                    await self._recorder.end(ctx, call)
+            except Exception as error:  # the call has been made, whatever happens here
+                what = error or type(error).__name__
+                self.log.warning("cannot tell what changed in %s: %s", call.folder.path, what)
+
+    async def _save(self, ctx: Context, folder: Path, named: Sequence[str]) -> SavedFolder | None:
         """Take the turn's snapshot of ``folder``; tell the person if it fails."""
         seconds = self.config.timeout_seconds
+        reason = ""
         try:
             async with asyncio.timeout(seconds):
-                await self._take(ctx, folder)
+                present = await self._take(ctx, folder, named)
+            return SavedFolder(folder, present, named=set(named))
         except TimeoutError:
-            self._snapshots.give_up(folder, self.host.now())
-            self._notify_once(
-                ctx,
-                f"No checkpoint of {folder}: it took longer than {seconds:g} s. It is not tried "
-                "again for a day; changes until then cannot be rewound.",
-            )
+            reason = f"it took longer than {seconds:g} s"
         except TooLarge as error:
-            self._snapshots.give_up(folder, self.host.now())
             reason = str(error).rstrip(".")
-            self._notify_once(
-                ctx,
-                f"No checkpoint of {folder}: {reason}. It is not tried again for a day; "
-                "changes until then cannot be rewound.",
-            )
         except (CheckpointError, OSError) as error:
             reason = str(error).rstrip(".")
             self._notify_once(
                 ctx, f"No checkpoint of {folder}: {reason}. Changes now cannot be rewound."
             )
+            return await self._recorder.unsaved(ctx, folder, named)
+        self._snapshots.give_up(folder, self.host.now())
+        self._notify_once(
+            ctx,
+            f"No checkpoint of {folder}: {reason}. It is not tried again for a day; "
+            "changes until then cannot be rewound.",
+        )
+        return None
 
     def _notify_once(self, ctx: Context, text: str) -> None:
         """Notify the person, once in a session."""
@@ -192,7 +238,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
     @hookimpl
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:
         """Delete snapshots beyond the limits, after a turn that added one."""
-        if ctx.stash.of(SavedFolders).folders:
+        saved = self._turns.pop(turn.id, None)
+        if saved is not None and saved.tried:
             await self._prune(MAX_PACKS)
 
     @hookimpl
@@ -260,31 +307,3 @@ class Checkpoints(Plugin[CheckpointsConfig]):
             detail = f"{missing}, so nothing is saved that /rewind could restore"
             return CheckResult(True, detail, FIX, hint=True)
         return CheckResult(True, "git works; a checkpoint is made before the first write of a turn")
-
-
-def _folders(ctx: Context, call: ToolCall) -> list[Path]:
-    """Return the workspace, and the allowed folders around paths outside it that a call names."""
-    workspace = ctx.paths.workspace
-    found = [workspace]
-    for argument in _PATH_ARGUMENTS:
-        named = call.arguments.get(argument)
-        if isinstance(named, str) and named:
-            folder = _allowed_around(ctx, named)
-            if folder is not None and not folder.is_relative_to(workspace):
-                found.append(folder)
-    return found
-
-
-def _allowed_around(ctx: Context, named: str) -> Path | None:
-    """Return the outermost allowed folder around ``named``, or None."""
-    try:
-        place = ctx.paths.resolve(named)
-    except (HooklineError, OSError, ValueError):
-        return None  # The tool itself will report it.
-    widest = None
-    for folder in (place, *place.parents):
-        if ctx.paths.check_path(str(folder)) is not None:
-            break
-        if folder.is_dir():
-            widest = folder
-    return widest

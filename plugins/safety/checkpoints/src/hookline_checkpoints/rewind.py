@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK
 
 from hookline_hookspecs import crash
 
+from .exclusion_rules import is_skipped, parents
 from .folder import Folder
 from .folder_state import FileRecord
 from .snapshot import Present, git_mode
@@ -62,19 +63,23 @@ class RewindResult:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-def plan(present: Present, target: SnapshotContent, within: str = "") -> RewindPlan:
+def plan(
+    present: Present, target: SnapshotContent, within: str = "", created: Collection[str] = ()
+) -> RewindPlan:
     """Return the changes from ``present`` to ``target``, only for the file or folder ``within`` if
     it is given.
 
-    What the snapshot skipped is not removed, although it is not in the snapshot.
+    What the snapshot skipped is not removed, although it is not in the snapshot; ``created`` are
+    exceptions, which certainly did not exist then.
     """
     rewind = RewindPlan()
     is_within = _path_filter(within)
     for path in present.files:
-        if is_within(path) and path not in target.files and not _is_skipped(path, target.skipped):
+        skipped = path not in created and is_skipped(path, target.skipped)
+        if is_within(path) and path not in target.files and not skipped:
             rewind.remove.append(path)
     for path in present.folders:
-        skipped = _is_skipped(path + "/", target.skipped)
+        skipped = is_skipped(path + "/", target.skipped)
         if is_within(path) and path not in target.folders and not skipped:
             rewind.remove_folders.append(path)
     rewind.remove_folders.sort(key=_depth, reverse=True)
@@ -91,6 +96,20 @@ def plan(present: Present, target: SnapshotContent, within: str = "") -> RewindP
         if is_within(path) and present.folders.get(path) != mode:
             rewind.modes[path] = mode
     return rewind
+
+
+def selected(work: RewindPlan, chosen: Callable[[str], bool]) -> RewindPlan:
+    """Return the part of ``work`` on the paths that ``chosen`` accepts; a folder's ends with
+    ``/``."""
+    modes = {path: mode for path, mode in work.modes.items() if chosen(path) or chosen(path + "/")}
+    return RewindPlan(
+        [path for path in work.remove if chosen(path)],
+        [path for path in work.remove_folders if chosen(path + "/")],
+        [path for path in work.make if chosen(path + "/")],
+        [path for path in work.write if chosen(path)],
+        modes,
+        work.skipped,
+    )
 
 
 def _differs(known: FileRecord | None, target: tuple[int, str]) -> bool:
@@ -181,7 +200,7 @@ class _FolderWriter:
 
     def _write(self, path: str, content: bytes) -> None:
         self._require_unchanged(path)
-        for parent in _parents(path):
+        for parent in parents(path):
             if self._folder.stamp(parent) is None:
                 self._folder.make(parent)
         if _is_link(self._target, path):
@@ -223,19 +242,6 @@ def _path_filter(within: str) -> Callable[[str], bool]:
     if not within:
         return lambda _path: True
     return lambda path: path == within or path.startswith(within + "/")
-
-
-def _is_skipped(path: str, skipped: Mapping[str, str] | Collection[str]) -> bool:
-    """Whether ``path`` was skipped, as a file or a folder, or lies in a skipped folder."""
-    bare = path.rstrip("/")
-    paths = (bare, bare + "/", *(parent + "/" for parent in _parents(bare)))
-    return any(path in skipped for path in paths)
-
-
-def _parents(path: str) -> Iterable[str]:
-    """Return the folders above ``path``, the topmost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
 
 
 def _depth(path: str) -> int:

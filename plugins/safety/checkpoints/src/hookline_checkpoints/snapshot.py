@@ -129,13 +129,38 @@ async def _take(
         forced = await asyncio.to_thread(_forced, folder, survey, forced_paths, scope.max_file)
         work = _SnapshotWork(state, survey, forced, scope.max_file)
         commit, tree = await _import(store, key, folder, work, label)
-    usual = {path: known for path, known in work.files.items() if path not in forced}
-    after = FolderState(
-        commit, tree, usual, survey.folders, survey.skipped, survey.ignores, [*forced], seen
-    )
+    after = work.state_after(commit, tree, seen)
     await asyncio.to_thread(states.save, key, after)
-    skipped = {path: why for path, why in survey.skipped.items() if path not in forced}
-    return Present(commit, work.files, survey.folders, skipped)
+    return work.present(commit)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A folder as it was just found, without a snapshot. ``state`` speeds up the next one."""
+
+    present: Present
+    state: FolderState
+
+
+async def observe(
+    scope: Scope, state: FolderState, forced_paths: Iterable[str] = ()
+) -> Observation:
+    """Find out what a folder holds, reading only what changed since ``state``; nothing is saved.
+
+    ``forced_paths`` are included even if they would be skipped.
+
+    Raises:
+        TooLarge: the folder has too many files.
+        GitFailed: git could not tell which files are ignored.
+        OSError: the folder cannot be read.
+    """
+    seen = time.time_ns()
+    survey = await look(scope, state)
+    with Folder(scope.path) as folder:
+        forced = await asyncio.to_thread(_forced, folder, survey, forced_paths, scope.max_file)
+        work = _SnapshotWork(state, survey, forced, scope.max_file)
+        await asyncio.to_thread(work.read_all, folder)
+    return Observation(work.present(""), work.state_after("", "", seen))
 
 
 def _forced(
@@ -206,6 +231,27 @@ class _SnapshotWork:
                 break
         return commands if looked else None
 
+    def read_all(self, folder: Folder) -> None:
+        """Find out the ids of all changed contents."""
+        for path in self.unread():
+            self._read(folder, path)
+
+    def present(self, commit: str) -> Present:
+        """Return what was found, once everything is read."""
+        skipped = {
+            path: why for path, why in self.survey.skipped.items() if path not in self.forced
+        }
+        return Present(commit, self.files, self.survey.folders, skipped)
+
+    def state_after(self, commit: str, tree: str, seen: int) -> FolderState:
+        """Return the state that the next survey starts from."""
+        usual = {path: known for path, known in self.files.items() if path not in self.forced}
+        survey = self.survey
+        return FolderState(
+            *(commit, tree, usual, survey.folders, survey.skipped, survey.ignores),
+            *([*self.forced], seen),
+        )
+
     def _read(self, folder: Folder, path: str) -> bytes:
         known = self.state.files.get(path)
         try:
@@ -236,9 +282,7 @@ class _SnapshotWork:
             mode = stat.S_IMODE(known.stamp.mode)
             if mode != _DEFAULT.get(git_mode(known.stamp), mode):
                 modes[path] = mode
-        skipped = {
-            path: why for path, why in self.survey.skipped.items() if path not in self.forced
-        }
+        skipped = self.present("").skipped
         metadata = {"modes": modes, "folders": self.survey.folders, "left": skipped}
         return json.dumps(metadata, sort_keys=True, separators=(",", ":")).encode("ascii")
 

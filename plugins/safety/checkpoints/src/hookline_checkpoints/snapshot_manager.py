@@ -1,7 +1,8 @@
 """Manages all snapshots: folders, chats, locks and limits around the store.
 
-``home/checkpoints`` contains ``store`` (the repository), ``folders/KEY`` (the state of each
-folder), ``told/KEY`` (the pending notice for a chat's model) and the locks.
+``home/checkpoints`` contains ``store`` (the repository), ``folders/KEY`` (the state of each folder
+and what the agent changed in it), ``told/KEY`` (the pending notice for a chat's model) and the
+locks.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from pathlib import Path
 from hookline_hookspecs import Paths
 
 from . import locks
+from .change_log import ChangeLog
 from .config import CheckpointsConfig
 from .errors import CheckpointError
 from .exclusion_rules import ExclusionRules
-from .folder_state import FolderStates
+from .folder_state import FolderState, FolderStates
 from .skipped_folders import SkippedFolders
-from .snapshot import Present, SnapshotLabel, key_of, take
+from .snapshot import Observation, Present, SnapshotLabel, key_of, observe, take
 from .store import PRESENT, SavedSnapshot, SnapshotStore, folder_key_of, new_ref
 from .survey import Scope
 
@@ -28,6 +30,9 @@ MAX_PACKS = 30
 """Packs, one for each snapshot; more are merged, which also frees pruned objects."""
 MAX_LABELS_FACTOR = 5
 """Snapshots without changes are kept up to this many times ``max_snapshots``."""
+NAMED = "named"
+"""The kind of a snapshot that only adds ignored files which a later call of the turn names; lists
+leave it out."""
 _PRUNE_LOCK_TIMEOUT = 2.0
 
 
@@ -63,6 +68,10 @@ class SnapshotManager:
     def notice_path(self, chat: Chat) -> Path:
         """Return the file with the pending notice about a rewind for the chat's model."""
         return self.root / "told" / chat.key
+
+    def change_log(self, folder: Path) -> ChangeLog:
+        """Return the record of the calls that changed the folder."""
+        return ChangeLog(self.root / "folders" / key_of(str(folder)) / "changes")
 
     def is_given_up(self, folder: Path, now: float) -> bool:
         """Whether the folder is skipped because it was too large or slow."""
@@ -126,11 +135,21 @@ class SnapshotManager:
             max_bytes=self._config.max_store_bytes,
         )
 
+    async def observe(
+        self, scope: Scope, last: FolderState | None, forced_paths: Iterable[str]
+    ) -> Observation:
+        """Find out what the folder holds, without a snapshot. ``last`` is the state of the turn's
+        last observation. Raises like ``snapshot.observe``."""
+        if last is None:
+            last = await asyncio.to_thread(self._states.load, key_of(str(scope.path)))
+        return await observe(scope, last, forced_paths)
+
     async def of_chat(self, chat: Chat, now: float) -> list[SavedSnapshot]:
         """Return the chat's snapshots, newest first, at most ``max_snapshots`` different ones per
         folder. Of equal consecutive ones only the newest counts. Raises ``GitFailed``."""
         found = await self.store.saved(chat.key)
-        return [saved for group in self._groups(found, now) for saved in group[:1]]
+        listed = [saved for saved in found if saved.about.get("kind") != NAMED]
+        return [saved for group in self._groups(listed, now) for saved in group[:1]]
 
     async def find(self, chat: Chat, prefix: str, now: float) -> list[SavedSnapshot]:
         """Return the chat's snapshots whose id begins with ``prefix``, including equal consecutive
@@ -154,6 +173,9 @@ class SnapshotManager:
                 saved.time < oldest
                 or kept.get(place, 0) >= MAX_LABELS_FACTOR * self._config.max_snapshots
             ):
+                continue
+            if saved.about.get("kind") == NAMED:
+                groups.append([saved])
                 continue
             group = last.get(place)
             if group is None or group[0].root != saved.root:
@@ -194,12 +216,22 @@ class SnapshotManager:
         size, packs = await asyncio.to_thread(self.store.size)
         if size > self._config.max_store_bytes:
             kept = await self._fitting(kept)
+        await asyncio.to_thread(self._drop_records, kept, now)
         if not kept:  # git keeps the packs of a repository without refs
             await asyncio.to_thread(self.store.remove)
             return
         await self._drop(everything, kept, holding)
         if packs > most_packs or size > self._config.max_store_bytes:
             await self.store.free(holding)
+
+    def _drop_records(self, kept: Sequence[SavedSnapshot], now: float) -> None:
+        """Delete the records of calls from before a folder's oldest snapshot."""
+        oldest: dict[str, float] = {}
+        for saved in kept:
+            key = folder_key_of(saved.ref)
+            oldest[key] = min(saved.time, oldest.get(key, now))
+        for place in (self.root / "folders").iterdir():
+            ChangeLog(place / "changes").drop_before(oldest.get(place.name, now))
 
     async def _fitting(self, kept: list[SavedSnapshot]) -> list[SavedSnapshot]:
         """Return as many of the newest snapshots as fit into the store."""

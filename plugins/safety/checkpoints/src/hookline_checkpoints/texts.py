@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from .owned_plan import OwnedPlan
+from .ownership import Owner
 from .rewind import RewindResult
 from .store import SavedSnapshot
 
@@ -15,9 +17,21 @@ HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
 USAGE = (
-    "/rewind HASH goes back (with files, conversation or both), /rewind HASH -- PATH puts back one "
-    "file or folder, /rewind diff HASH shows what has changed since."
+    "/rewind HASH goes back (with files, all, conversation or both), /rewind HASH -- PATH "
+    "puts back one file or folder, /rewind diff HASH shows what has changed since."
 )
+NOTHING = "Nothing was put back."
+NO_COMMIT_IS_LOST = "No commit is lost: what is replaced is kept under refs/before-rewind/."
+OWNER_HEADINGS: Mapping[Owner, str] = {
+    "agent": "Changed by the agent, put back:",
+    "other": "Not changed by the agent, left as it is:",
+    "both": "Changed by the agent and by someone else, left unless you say otherwise:",
+}
+OWNER_REASONS: Mapping[Owner, str] = {
+    "agent": "changed by the agent",
+    "other": "not changed by the agent",
+    "both": "changed by the agent and by someone else",
+}
 
 
 def clock(saved: SavedSnapshot) -> str:
@@ -57,23 +71,58 @@ def listed(
     return "\n".join(lines)
 
 
-def rewound(target: SavedSnapshot, within: str, done: RewindResult, undo: str) -> str:
-    """Return what a rewind did, and how to undo it."""
+def offered(target: SavedSnapshot, files: OwnedPlan, turns: int) -> str:
+    """Return what a rewind would do, in groups by who changed the files."""
+    lines = []
+    for owner, heading in OWNER_HEADINGS.items():
+        if paths := files.paths(owner):
+            lines += [heading, *signed(paths)]
+    if turns:
+        lost = counted(turns, "turn")
+        lines.append(f"The conversation loses {lost}; files can be restored again.")
+    hash_ = target.commit[:HASH_CHARS]
+    lines.append(f"Without a question: /rewind {hash_} files, all, conversation or both")
+    return "\n".join(lines)
+
+
+def signed(paths: Mapping[str, str]) -> list[str]:
+    """Return a line for each path: + created, ~ changed or − deleted since."""
+    lines = [f"  {sign} {name(path)}" for path, sign in paths.items()]
+    if len(lines) > MAX_NAMED_PATHS:
+        lines[MAX_NAMED_PATHS:] = [f"  … and {len(lines) - MAX_NAMED_PATHS} more"]
+    return lines
+
+
+def rewound(
+    target: SavedSnapshot, within: str, done: RewindResult, left: Mapping[str, Owner], undo: str
+) -> str:
+    """Return what a rewind did, what it ``left`` because others changed it, and how to undo it."""
     what = name(within) if within else "The files"
     verb = "is" if within else "are"
     restored, removed = len(set(done.restored)), len(done.removed)
     lines = [
         f"{what} {verb} back as of {clock(target)}, before “{target.title}”: "
-        f"{_count(restored, 'file')} restored, {_count(removed, 'file')} removed."
+        f"{counted(restored, 'file')} restored, {counted(removed, 'file')} removed."
     ]
     if not restored and not removed:
         lines = [f"{what} {verb} as of {clock(target)} already; nothing was changed."]
+        if left or done.skipped:
+            lines = [f"Nothing that the agent changed differs from {clock(target)}."]
     if done.removed:
         lines.append(f"Removed, because created since: {_names(done.removed)}")
-    for reason, paths in _by_reason(done.skipped).items():
+    reasons = done.skipped | {path: OWNER_REASONS[owner] for path, owner in left.items()}
+    for reason, paths in _by_reason(reasons).items():
         lines.append(f"Left as it is ({reason}): {_names(paths)}")
+    if left:
+        lines.append(f"To put these back too: /rewind {target.commit[:HASH_CHARS]} all")
     lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
     return "\n".join(lines)
+
+
+def choice_hint(target: SavedSnapshot) -> str:
+    """Return how to restore without a question."""
+    hash_ = target.commit[:HASH_CHARS]
+    return f"/rewind {hash_} files, all, conversation or both does it without a question."
 
 
 def elsewhere(target: SavedSnapshot, session: str) -> str:
@@ -105,8 +154,8 @@ def model_notice(target: SavedSnapshot, within: str, done: RewindResult) -> str:
     what = name(within) if within else f"The files in {name(str(target.folder))}"
     return (
         f"{what} were put back by the person to how they were at {clock(target)}, before the turn "
-        f"“{target.title}”: {_count(len(set(done.restored)), 'file')} restored, "
-        f"{_count(len(done.removed), 'file')} removed. What you changed since then is gone from "
+        f"“{target.title}”: {counted(len(set(done.restored)), 'file')} restored, "
+        f"{counted(len(done.removed), 'file')} removed. What you changed since then is gone from "
         "disk; read a file again before you edit it."
     )
 
@@ -136,5 +185,6 @@ def _by_reason(skipped: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
