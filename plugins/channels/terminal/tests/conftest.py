@@ -186,14 +186,19 @@ class Asker(Plugin):
 @pytest.fixture
 def asker(tmp_path: Path, home: Path, env: dict[str, str]) -> None:
     """Installs and switches on a plugin whose tools ask."""
-    folder = tmp_path / "site"
-    info = folder / "asker-1.0.dist-info"
+    install_plugin("asker", ASKER, tmp_path / "site", home, env)
+
+
+def install_plugin(name: str, source: str, folder: Path, home: Path, env: dict[str, str]) -> None:
+    """Install and switch on a plugin; its class has its name, in title case."""
+    info = folder / f"{name}-1.0.dist-info"
     info.mkdir(parents=True)
-    (folder / "asker.py").write_text(ASKER, "utf-8")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: asker\nVersion: 1.0\n", "utf-8")
-    (info / "entry_points.txt").write_text("[hookline.plugins]\nasker = asker:Asker\n", "utf-8")
+    (folder / f"{name}.py").write_text(source, "utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
+    entry = f"[hookline.plugins]\n{name} = {name}:{name.title()}\n"
+    (info / "entry_points.txt").write_text(entry, "utf-8")
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("plugins: {asker: true}\n", "utf-8")
+    (home / "config.yaml").write_text(f"plugins: {{{name}: true}}\n", "utf-8")
     env["PYTHONPATH"] = str(folder)
 
 

@@ -48,7 +48,7 @@ def test_message_that_cannot_be_stored_returns_to_input_line(
     disk.write_text("full")
     pasted = "\n".join(f"hello {n}" for n in range(12))
     chat.type(f"\x1b[200~{pasted}\x1b[201~ again\r")
-    chat.wait_for("is full, so this was not saved.")
+    chat.wait_for("so this was not saved.")
     chat.wait_for("› [pasted 12 lines] again")
     disk.write_text("ok")
     chat.type("\r")

@@ -413,7 +413,7 @@ def test_chat_without_model_offers_setup(
         chat.wait_for("Ctrl-D ends the chat")
         chat.wait_for("my-server/small")
         chat.type("hello\r")
-        chat.wait_until(lambda: "› hello\nready" in chat.text, "the answer")
+        chat.wait_until(lambda: "› hello\n  ready" in chat.text, "the answer")
         chat.type("\x04")
         assert chat.end() == 0
     assert (home / "config.yaml").exists()

@@ -122,9 +122,8 @@ def test_rate_limit_restart_and_reasoning_are_shown(home: Path, screen: Open) ->
             return len(waits) > 1
 
         chat.wait_until(seconds_seen, "seconds that count down")
-        chat.wait_for(
-            "The connection broke; the answer starts again. The text above will be repeated.\n"
-        )
+        chat.wait_for("The connection broke; the answer starts again. The text above will be\n")
+        chat.wait_for("  repeated.\n")
         chat.wait_for("I weigh")
         assert b"\x1b[0;90m" in chat.raw[chat.raw.index(b"starts again") :]
         chat.wait_for("thought for")

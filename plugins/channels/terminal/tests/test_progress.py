@@ -44,7 +44,7 @@ def test_plan_is_shown_above_status_while_turn_runs() -> None:
     live = LiveArea(4)
     live.board = "Plan: 2 of 6 done\n✓ a\n✓ b\n▸ c\x1b[2J\n○ d\n○ e\n○ f"
     rows = "".join(text for _, text, *_ in live.rows(40)).splitlines()
-    assert rows == ["Plan: 2 of 6 done", "▸ c\\x1b[2J", "○ d", "… 4 more"]
+    assert rows == ["  Plan: 2 of 6 done", "  ▸ c\\x1b[2J", "  ○ d", "  … 4 more"]
     live.board = "Plan: 0 of 1 done\n○ " + "long " * 40
     assert [len(text.rstrip("\n")) <= 40 for _, text, *_ in live.rows(40)] == [True, True]
     live.end()

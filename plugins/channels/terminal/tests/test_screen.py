@@ -69,7 +69,7 @@ def test_turn_shows_file_changes_and_command_output(open_chat: Open) -> None:
     assert "   7 - line 7\n   7 + line seven\n" in seen
     assert "✗ bash seq 1 30; exit 3 · exit code 3 · " in seen
     assert "  2\n  … 22 more lines, ctrl-o shows all\n  25\n" in seen
-    assert "one\ntwo\n" in seen
+    assert "  one\n  two\n" in seen
     assert screen.cell("line seven").fg == "green"
     assert re.search(r"auto · \d+% of ", screen.lines[-1] or screen.text.split("\n")[-1])
     screen.type("\x0f")
@@ -102,8 +102,8 @@ def test_help_and_diffs_fit_the_width(open_chat: Open, columns: int) -> None:
     screen.type("/help all\r")
     screen.wait_for("/help NAME explains one command.")
     seen = screen.scrollback.split("\n")
-    assert "Conversation" in seen
-    assert [line for line in seen if line.startswith("/new (/reset)")]
+    assert "  Conversation" in seen
+    assert [line for line in seen if line.startswith("  /new (/reset)")]
     screen.type("write\r")
     screen.wait_for("two")
     screen.settle()

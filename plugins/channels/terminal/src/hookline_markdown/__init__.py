@@ -6,20 +6,24 @@ Used by ``hookline chat`` and ``hookline run``. The functions return text; they 
 from __future__ import annotations
 
 from .blocks import MarkdownBlocks
-from .renderer import as_written, fitted, render
+from .gutter import GUTTER, folded_styled, hanging, indented
+from .renderer import fitted, render
 from .safe_text import both_ends, literal, one_line, readable
 from .streamed_answer import StreamedAnswer
 from .text_width import cut, folded, width_of, wrapped
 from .window import window_size, window_width
 
 __all__ = [
+    "GUTTER",
     "MarkdownBlocks",
     "StreamedAnswer",
-    "as_written",
     "both_ends",
     "cut",
     "fitted",
     "folded",
+    "folded_styled",
+    "hanging",
+    "indented",
     "literal",
     "one_line",
     "readable",

@@ -8,13 +8,8 @@ _MAX_HIGHLIGHTED_CHARS = 30_000
 """Longer code is not highlighted: that would block drawing for too long."""
 
 
-def as_written(text: str, _width: int) -> str:
-    """Return Markdown unrendered, with one newline at its end; the terminal wraps the lines."""
-    return text.strip("\n") + "\n"
-
-
 def fitted(text: str, width: int) -> str:
-    """Wrap plain text, such as a table, between words."""
+    """Wrap plain text, such as a table or unrendered Markdown, between words."""
     lines = text.strip("\n").expandtabs(4).split("\n")
     return "\n".join(part for line in lines for part in wrapped(line, width)) + "\n"
 

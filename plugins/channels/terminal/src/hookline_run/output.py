@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     Turn,
 )
 from hookline_hookspecs.prices import Prices
-from hookline_markdown import both_ends, fitted, one_line, readable, window_width
+from hookline_markdown import both_ends, hanging, literal, one_line, readable, window_width
 
 from .command_hints import for_command_line
 
@@ -120,7 +120,10 @@ class PlainOutput:
     def answer(self, turn: Turn) -> None:
         """Print the reply."""
         if turn.reply:
-            write(self._stdout, turn.reply)
+            shown = turn.reply
+            if self._stdout.isatty():
+                shown = hanging(readable(shown), window_width())
+            write(self._stdout, shown)
 
 
 class JsonLinesOutput:
@@ -275,8 +278,9 @@ def is_followed(ctx: Context | None) -> bool:
 
 
 def write_stderr(text: str) -> None:
-    """Write a line to stderr; on a terminal it is wrapped and control characters are escaped."""
-    write(sys.stderr, fitted(readable(text), window_width()) if sys.stderr.isatty() else text)
+    """Write a line to stderr; on a terminal it is wrapped, indented and escaped."""
+    shown = hanging(literal(text), window_width(), "") if sys.stderr.isatty() else text
+    write(sys.stderr, shown)
 
 
 def write(stream: TextIO, text: str) -> None:

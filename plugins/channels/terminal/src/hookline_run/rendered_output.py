@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import TextIO
 
 from hookline_hookspecs import Context, Delta, Host, ModelResponse, Submission, Turn
-from hookline_markdown import StreamedAnswer, fitted, readable, render, window_width
+from hookline_markdown import (
+    GUTTER,
+    StreamedAnswer,
+    hanging,
+    indented,
+    readable,
+    render,
+    window_width,
+)
 
 from .output import PlainOutput, write
 
@@ -54,7 +62,7 @@ class RenderedOutput(PlainOutput):
         self._show(self._growing.commit())
         rest = self._growing.unstreamed_part(turn.reply) if self._shown else turn.reply
         if turn.stop == "command":
-            write(self._stdout, fitted(readable(rest), window_width()))
+            write(self._stdout, hanging(readable(rest), window_width()))
         else:
             self._show(rest)
         self._growing.begin()
@@ -63,7 +71,9 @@ class RenderedOutput(PlainOutput):
         """Show a block, with a blank line before it."""
         if text.strip():
             gap = "\n" if self._shown else ""
-            write(self._stdout, gap + render(readable(text), window_width()))
+            width = window_width()
+            shown = render(readable(text), width - len(GUTTER))
+            write(self._stdout, gap + indented(shown, width))
             self._shown = True
 
 

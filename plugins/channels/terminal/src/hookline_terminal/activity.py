@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Audio
-from hookline_markdown import both_ends, literal, one_line
+from hookline_markdown import both_ends, one_line
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Attachment, Context, Notice, ToolCall
@@ -84,11 +84,11 @@ def is_confirmation(notice: Notice) -> bool:
 
 def notice_line(notice: Notice) -> str:
     """Return a notice with its plugin."""
-    return f"[{literal(notice.plugin)}] {literal(notice.text)}"
+    return f"[{notice.plugin}] {notice.text}"
 
 
 def attachment_line(item: Attachment | Audio) -> str:
     """Return the line for a file of a reply: its kind and path."""
     kind = "audio" if isinstance(item, Audio) else item.mime.partition("/")[0]
     kind = kind if kind in ("audio", "image", "video") else "file"
-    return f"[{kind}] {literal(str(Path(item.path)))}"
+    return f"[{kind}] {Path(item.path)}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-import textwrap
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host, Question, Reply
-from hookline_markdown import fitted, literal, window_width
+from hookline_markdown import fitted, hanging, literal, window_width
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
@@ -93,7 +92,7 @@ class InteractiveChat:
 
     def _warn(self, sentence: str) -> None:
         """Show a sentence about the input line."""
-        self._say(textwrap.fill(literal(sentence), window_width() - 1), YELLOW)
+        self._say(hanging(literal(sentence), window_width(), ""), YELLOW)
 
     def _actions(self) -> LineActions:
         return LineActions(

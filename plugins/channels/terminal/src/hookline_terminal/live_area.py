@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_markdown import StreamedAnswer, one_line
+from hookline_markdown import GUTTER, StreamedAnswer, one_line
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .progress import TurnProgress
@@ -30,12 +30,12 @@ class LiveArea:
     def rows(self, width: int) -> StyleAndTextTuples:
         """Return the rows, each with its line break."""
         shown: StyleAndTextTuples = []
-        for line in self.answer.tail_lines(width, self._max_rows):
-            shown.append(("", f"{line}\n"))
+        for line in self.answer.tail_lines(width - len(GUTTER), self._max_rows):
+            shown.append(("", f"{GUTTER}{line}\n"))
         for line in self.progress.thought_lines(width, self._max_rows):
-            shown.append((f"{DIM} italic", f"  {line}\n"))
-        for line in self._board_lines(width):
-            shown.append(("", f"{line}\n"))
+            shown.append((f"{DIM} italic", f"{GUTTER}{line}\n"))
+        for line in self._board_lines(width - len(GUTTER)):
+            shown.append(("", f"{GUTTER}{line}\n"))
         progress_lines = self.progress.lines(width, self._max_rows)
         for line in (*progress_lines, *self.queued.lines(width)):
             shown.append((DIM, f"{line}\n"))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import textwrap
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from hookline_hookspecs import Conversations, HooklineError, Host
 from hookline_hookspecs.modes import Mode, Modes
 from hookline_hookspecs.services import Services
-from hookline_markdown import window_width
+from hookline_markdown import GUTTER, folded, hanging, window_width
 
 from .completion import ChatCompleter
 from .conversation import TerminalConversation
@@ -53,7 +52,7 @@ class LocalCommands:
         self._say = say
         self._changed = changed
         self._shell = ShellEscape(
-            host.paths.workspace, lambda line: say(f"  {line}", DIM), conversation.add_shell_run
+            host.paths.workspace, self._show_output, conversation.add_shell_run
         )
         self._is_hint_shown = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -85,6 +84,10 @@ class LocalCommands:
         """Kill the running command."""
         await self._shell.close()
 
+    def _show_output(self, line: str) -> None:
+        rows = folded(line.expandtabs(8), window_width() - len(GUTTER))
+        self._say("\n".join(f"{GUTTER}{row}" for row in rows), DIM)
+
     def show_keys(self) -> None:
         """Show the table of keys."""
         self._say(table(window_width()), "")
@@ -96,7 +99,7 @@ class LocalCommands:
     async def _next_mode(self) -> None:
         session = self._conversation.current or ""
         sentence = await next_mode(self._host.services, session)
-        self._say(textwrap.fill(sentence, window_width() - 1), DIM)
+        self._say(hanging(sentence, window_width(), ""), DIM)
         self._changed()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from hookline_hookspecs import Delta, ModelResponse, Notice, Question, Reply, ToolResult
-from hookline_markdown import literal, readable
+from hookline_markdown import hanging, literal, readable, window_width
 
 from .activity import attachment_line, call_line, is_chat, is_followed, notice_line, refused_tool
 from .config import TerminalConfig
@@ -85,7 +85,7 @@ class PipedChat:
         self._conversation.mark_answered(reply)
 
     def _write_answer(self, text: str) -> None:
-        shown = readable(text) if sys.stdout.isatty() else text
+        shown = hanging(readable(text), window_width()) if sys.stdout.isatty() else text
         try:
             sys.stdout.write(shown + "\n")
             sys.stdout.flush()
@@ -113,7 +113,7 @@ class PipedChat:
 
     def _delta(self, delta: Delta, ctx: Any = None) -> None:
         if delta.kind == "waiting" and is_chat(ctx):
-            _write_stderr(literal(delta.text))
+            _write_stderr(delta.text)
 
     def _calls(self, response: ModelResponse, ctx: Any = None) -> None:
         if is_followed(ctx):
@@ -127,7 +127,10 @@ class PipedChat:
 
 
 def _write_stderr(text: str) -> None:
-    sys.stderr.write(text + "\n")
+    shown = literal(text)
+    if sys.stderr.isatty():
+        shown = hanging(shown, window_width(), "")
+    sys.stderr.write(shown + "\n")
     sys.stderr.flush()
 
 

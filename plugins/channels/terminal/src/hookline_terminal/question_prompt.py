@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hookline_hookspecs import Question
-from hookline_markdown import literal, one_line
+from hookline_markdown import hanging, literal, one_line, window_width
 from prompt_toolkit.application import Application
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -65,7 +65,7 @@ def answer_line(answer: str | None) -> str:
     """Return the line that records an answer on the screen."""
     reason = getattr(answer, "reason", "")
     text = f"{answer}: {reason}" if reason else answer
-    return f"  → {literal(text) if text else 'no answer'}"
+    return hanging(literal(text) if text else "no answer", window_width(), "  → ", "    ")
 
 
 async def ask_beside_output(question: Question, *, own_words: bool = False) -> str | None:
@@ -82,7 +82,7 @@ async def ask_beside_output(question: Question, *, own_words: bool = False) -> s
         # Raw from here on: what is typed meanwhile must not be echoed into the question.
         stack.enter_context(keyboard.raw_mode())
         if not own_words:
-            stream.write(question_text(question))
+            stream.write(question_text(question, window_width()))
             stream.flush()
         draft = Draft()
         answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)

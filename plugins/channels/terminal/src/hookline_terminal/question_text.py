@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import Question
-from hookline_markdown import fitted, literal
+from hookline_markdown import fitted, folded_styled, hanging, literal
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .answer_keys import OTHER, AnswerKeys, AnswerPhase
@@ -41,12 +41,13 @@ _GREY = "fg:ansibrightblack"
 
 def question_text(question: Question, width: int = 80) -> str:
     """Return the question in full, with colours unless ``NO_COLOR`` is set."""
-    asked = fitted(f"? {literal(question.text)}", width).rstrip()
-    lines = [f"{ASK}{asked}{PLAIN}"]
+    lines = [f"{ASK}{hanging(literal(question.text), width, '? ')}{PLAIN}"]
     if question.reason and question.reason not in question.text:
-        lines.append(f"{ASK}{fitted(literal(question.reason), width).rstrip()}{PLAIN}")
+        lines.append(f"{ASK}{hanging(literal(question.reason), width)}{PLAIN}")
     if question.preview:
-        lines += [f"{DIM}{BAR}{PLAIN}{line}" for line in preview_lines(question.preview)]
+        room = max(8, width - len(BAR))
+        for line in preview_lines(question.preview):
+            lines += [f"{DIM}{BAR}{PLAIN}{row}" for row in folded_styled(line, room)]
     text = "\n".join(lines) + "\n"
     return re.sub("\x1b\\[[0-9;]*m", "", text) if os.environ.get("NO_COLOR") else text
 
@@ -58,13 +59,13 @@ def with_other(question: Question) -> Question:
 
 def choices_text(question: Question, width: int) -> str:
     """Return the choices for the scrollback, numbered as core counts them."""
-    lines = [f"  {n}. {literal(one)}" for n, one in enumerate(question.choices, 1)]
-    return "\n".join(fitted(line, width).rstrip() for line in lines)
+    choices = enumerate(map(literal, question.choices), 1)
+    return "\n".join(hanging(one, width, f"  {n}. ", "     ") for n, one in choices)
 
 
 def preview_lines(preview: str) -> Iterator[str]:
     """Yield the lines of a preview: diffs coloured, passages marked by a guard in red."""
-    text = literal(preview)
+    text = literal(preview.expandtabs(4))
     diff = _DIFF.search(text)
     begin = text.count("\n", 0, diff.start()) if diff is not None else None
     for number, line in enumerate(text.split("\n")):

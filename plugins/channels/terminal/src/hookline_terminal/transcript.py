@@ -23,7 +23,16 @@ from hookline_hookspecs import (
     ToolResult,
     Turn,
 )
-from hookline_markdown import as_written, fitted, literal, readable, render, window_width
+from hookline_markdown import (
+    GUTTER,
+    fitted,
+    hanging,
+    indented,
+    literal,
+    readable,
+    render,
+    window_width,
+)
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .activity import (
@@ -65,7 +74,7 @@ class Transcript:
         self._status = StatusLine(host, conversation.session)
         self._folded = FoldedResults()
         self._limits = FoldLimits(config.diff_lines, config.output_lines)
-        self._render = render if config.markdown else as_written
+        self._render = render if config.markdown else fitted
         self.last_answer = ""
         """The last answer, as the model wrote it."""
         self.is_asking = False
@@ -169,14 +178,14 @@ class Transcript:
             is_answer = True
             self._live.end()
         if talk.is_of_other_session(reply) and (text.strip() or reply.attachments):
-            self.write(f"From session {literal(reply.session.id)}:", DIM)
+            self.write(_hanging(f"From session {reply.session.id}:", first=""), DIM)
         if talk.is_failure(reply):
-            self.write(_fitted(text), RED)
+            self.write(_hanging(text), RED)
         elif text.strip():
             # The output of a command is not Markdown: its lines and columns stay.
             self._screen.write(self._rendered(text) if is_answer else self._printed(text))
         for item in reply.attachments:
-            self.write(attachment_line(item))
+            self.write(_hanging(attachment_line(item), first=""))
         talk.mark_answered(reply)
         self._run_deferred()
         self.refresh()
@@ -231,9 +240,8 @@ class Transcript:
         has_text = self._live.answer.is_open
         self._live.progress.take_thinking_time()
         self.commit_tail()
-        self.write(
-            _fitted(f"{ANSWER_RESTARTS} {TEXT_REPEATS}" if has_text else ANSWER_RESTARTS), DIM
-        )
+        sentence = f"{ANSWER_RESTARTS} {TEXT_REPEATS}" if has_text else ANSWER_RESTARTS
+        self.write(_hanging(sentence, first=""), DIM)
         self._live.progress.start()
 
     def _end_thinking(self) -> None:
@@ -273,8 +281,8 @@ class Transcript:
             return  # shown by the line of the tool's result
         if ctx is None or is_followed(ctx):
             good = is_confirmation(notice)
-            line = literal(notice.text) if good else notice_line(notice)
-            self.write(_fitted(line), DIM if good else YELLOW)
+            line = notice.text if good else notice_line(notice)
+            self.write(_hanging(line, first=""), DIM if good else YELLOW)
 
     def _on_compacted(self, _event: object, ctx: Any = None) -> None:
         if is_chat(ctx):
@@ -282,14 +290,15 @@ class Transcript:
 
     def _rendered(self, text: str) -> str:
         # A blank line after it sets paragraphs apart.
-        return self._render(readable(text), window_width()) + "\n"
+        width = window_width()
+        return indented(self._render(readable(text), width - len(GUTTER)), width) + "\n"
 
     def _printed(self, text: str) -> str:
-        return fitted(readable(text), window_width()) + "\n"
+        return hanging(readable(text), window_width()) + "\n\n"
 
     def echo(self, text: str) -> None:
         """Show a message of the person."""
-        self.write("› " + "\n  ".join(literal(line) for line in text.split("\n")), BOLD)
+        self.write(_hanging(text, first="› "), BOLD)
 
     # Background work
 
@@ -309,5 +318,6 @@ class Transcript:
         task.add_done_callback(self._tasks.discard)
 
 
-def _fitted(text: str) -> str:
-    return fitted(literal(text), window_width()).rstrip("\n")
+def _hanging(text: str, first: str = GUTTER) -> str:
+    """Return text of outside, wrapped; only ``first`` can stand in the first column."""
+    return hanging(literal(text), window_width(), first)
