@@ -16,6 +16,7 @@ from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host
 from hookline_hookspecs.network import Http
 from hookline_hookspecs.paths import Paths
+from hookline_hookspecs.questions import Question
 from hookline_hookspecs.secrets import ProcessFilter
 from hookline_hookspecs.tools import Tool
 
@@ -160,6 +161,7 @@ class Node:
 
 
 AskModel = Callable[..., Awaitable[str]]
+AskPerson = Callable[[Any, Question], Awaitable[str | None]]
 
 
 class Engine:
@@ -175,6 +177,8 @@ class Engine:
 
     chat: Callable[[], str]
     """Returns the chat that the running task works for; empty if none."""
+    ask: AskPerson
+    """``(ctx, question)``: the person's choice, or None; see ``questions.ask``."""
     ask_model: AskModel
     """``(ctx, prompt, *, system, schema, max_tokens)``: see ``turn.model_call.ask_auxiliary``."""
 

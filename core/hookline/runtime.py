@@ -11,6 +11,7 @@ from hookline_hookspecs.conversations import Conversations
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.gateway import GatewayHost, WorkDistribution
 from hookline_hookspecs.inspection import Configuration, Inspection
+from hookline_hookspecs.questions import Questions
 
 from .bus.bus import Bus
 from .bus.monitor import BlockMonitor
@@ -28,6 +29,8 @@ from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
 from .plugins.host import PluginHost
 from .plugins.loader import Plugins
+from .questions.ask import ask_choice
+from .questions.service import QuestionService
 from .sessions.context import current_chat
 from .sessions.manager import Sessions
 from .store.journal import core_migrations
@@ -58,6 +61,8 @@ class Runtime:
     ) -> None:
         engine = self.engine = Engine(loaded, home, store=store, strict=strict, bus=bus)
         engine.ask_model, engine.chat = ask_auxiliary, current_chat
+        engine.ask = ask_choice
+        engine.services[Questions] = QuestionService(engine)
         self.bus = engine.bus
         self.commands = SlashCommands()
         self.channels = Channels()
@@ -71,6 +76,7 @@ class Runtime:
         self.gateway_host = CoreGatewayHost(
             engine, self.sessions, self.dispatcher, recovery, self.outbox
         )
+        self.dispatcher.watch_questions = self.gateway_host.watch.start
         turns = PluginTurns(engine, self.sessions, processor, recovery)
         make_host = partial(
             PluginHost, engine, self.sessions, self.channels, self.dispatcher, turns

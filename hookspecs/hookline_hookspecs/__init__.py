@@ -54,7 +54,7 @@ from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, R
 from .paths import FileRisk, Paths
 from .plugin import API, NoConfig, Plugin
 from .prompt import SLOTS, ContextBlock, Section
-from .questions import Choice, Question, Refusal
+from .questions import Choice, Question, QuestionAnswer, Questions, StoredQuestion
 from .replies import Notice, Reply
 from .requests import (
     Delta,
@@ -157,8 +157,9 @@ __all__ = [
     "ProviderError",
     "ProviderSettings",
     "Question",
+    "QuestionAnswer",
+    "Questions",
     "RateLimited",
-    "Refusal",
     "Refused",
     "RemoteTurnEvent",
     "Reply",
@@ -175,6 +176,7 @@ __all__ = [
     "Storage",
     "Store",
     "StoreError",
+    "StoredQuestion",
     "Submission",
     "TextBlock",
     "ThinkingBlock",

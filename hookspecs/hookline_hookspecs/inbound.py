@@ -68,6 +68,7 @@ class Inbound:
         forwarded: from whom the text was forwarded; empty if the person wrote it.
         origins: where the text came from besides the person.
         workspace: the folder that tools work in during this turn; None for the chat's own.
+        question: the id of the stored question whose button was pressed.
     """
 
     channel: str
@@ -93,6 +94,7 @@ class Inbound:
     forwarded: str = ""
     origins: tuple[Origin, ...] = ()
     workspace: Path | None = None
+    question: str = ""
 
 
 def is_private_chat(inbound: Inbound) -> bool:

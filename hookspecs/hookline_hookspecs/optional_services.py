@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .host import Context
     from .inbound import Inbound
+    from .messages import ToolCall
+    from .questions import Question, QuestionAnswer, StoredQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChat:
+    """A chat in which a question is shown, and the user id of the person who is asked there."""
+
+    channel: str
+    chat_id: str
+    person: str = ""
 
 
 class Access(Protocol):
@@ -27,6 +39,36 @@ class Access(Protocol):
     async def may_approve(self, channel: str, user_id: str) -> bool:
         """Return whether this person may approve what the agent wants to do."""
         return False
+
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        """Return whether this person may answer the question, at this moment."""
+        return False
+
+    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
+        """Return the chats in which people who may answer the question can be asked.
+
+        Empty if none can be reached.
+        """
+        return ()
+
+
+class ApprovalPolicy(Protocol):
+    """What was approved before, and how long an approval may take. The plugin ``approvals``
+    provides it; without it each call is asked about once."""
+
+    expires: float
+    """Seconds until an approval that was asked on a channel or the page expires."""
+
+    async def granted(self, ctx: Context, question: Question) -> str | None:
+        """Return the choice by which an earlier answer allows the call, or None."""
+        return None
+
+    async def scopes(self, ctx: Context, call: ToolCall) -> Sequence[str]:
+        """Return the choices besides ``Allow once`` and ``Deny``, at most three."""
+        return ()
+
+    async def remember(self, ctx: Context, question: Question, answer: QuestionAnswer) -> None:
+        """Store what a choice of :meth:`scopes` allows from now on."""
 
 
 class ArtifactKeeper(Protocol):

@@ -1,30 +1,46 @@
-"""Questions to a person, and their choices."""
+"""Questions to a person: what is asked, what is stored, and who may answer."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
+from .errors import HooklineError
 from .messages import ToolCall
 
-ONCE, SESSION, ALWAYS, DENY = "Once", "This session", "Always", "Deny"
-APPROVAL_CHOICES = (ONCE, SESSION, ALWAYS, DENY)
-"""The possible answers to an approval. A question may offer only some of them."""
+ALLOW_ONCE = "Allow once"
+ALLOW_SESSION = "Allow in this session"
+ALLOW_ALWAYS = "Allow always"
+DENY = "Deny"
+"""The first and last choices of an approval are ``Allow once`` and ``Deny``; those between them
+begin with ``Allow `` and name what they allow from now on."""
 
+AROUND_MARK = 40
+"""Characters shown on either side of a marked part."""
+_WORD = r"[\w.:/@%+-]"
+"""What words, paths and addresses are made of."""
 
-class Refusal(str):
-    """The answer ``Deny`` to an approval, with the person's reason, which the model reads."""
-
-    reason: str
-
-    def __new__(cls, reason: str = "") -> Refusal:
-        """Create the answer; see the class."""
-        self = super().__new__(cls, "Deny")
-        self.reason = reason
-        return self
-
-
+QuestionKind: TypeAlias = Literal["approval", "clarify", "form", "proposal", "trust"]
+QuestionState: TypeAlias = Literal["open", "answered", "expired", "closed", "stopped"]
 Style: TypeAlias = Literal["", "primary", "danger"]
+
+
+class QuestionError(HooklineError):
+    """A question cannot be answered in this way. Nothing was changed."""
+
+
+class QuestionClosed(QuestionError):
+    """The question is answered, expired or closed."""
+
+
+class NotAnswerable(QuestionError):
+    """This person may not answer the question."""
+
+
+class NoSuchChoice(QuestionError):
+    """The answer names none of the choices."""
 
 
 class Choice(str):
@@ -58,14 +74,186 @@ class Choice(str):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to a person: a choice the model offers, or an approval.
+    """A question to a person.
 
-    ``kind`` is ``clarify`` or ``approval``; an approval has the ``call`` and the ``reason``.
+    Attributes:
+        text: the question.
+        choices: the possible answers; without any, the answer is the person's words.
+        preview: literal text that the person must see before answering, such as a command.
+        marks: the parts of ``preview`` that the reason is about.
+        kind: ``approval`` (may this call run), ``clarify`` (the model asks), ``form`` (a program
+            asks for values), ``proposal`` (a call that could not be asked about when it was made)
+            or ``trust`` (may this person, program or folder be trusted).
+        call: the call that an approval is about.
+        reason: why an approval is asked.
+        id: the id under which it is stored; empty until then.
     """
 
     text: str
     choices: tuple[str, ...] = ()
     preview: str = ""
-    kind: Literal["clarify", "approval"] = "clarify"
+    kind: QuestionKind = "clarify"
     call: ToolCall | None = None
     reason: str = ""
+    id: str = ""
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswer:
+    """What a person answered.
+
+    Attributes:
+        choice: the label of the choice; the person's words if the question had no choices.
+        words: what the person added, such as why they denied a call.
+        by: who answered, as ``channel:user``; empty if unknown.
+    """
+
+    choice: str
+    words: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuestion:
+    """A question as it is stored.
+
+    Attributes:
+        tool: the name of the tool that an approval is about.
+        session: the id of the session that asks.
+        channel: the channel, and ``chat_id`` the chat, that the turn belongs to.
+        asker: the user id of the person whose message began the turn; empty if there is none.
+        created: when it was asked, and ``expires`` when it can no longer be answered, in Unix
+            seconds. None: it does not expire.
+        answer: the answer, in state ``answered``.
+    """
+
+    id: str
+    kind: QuestionKind
+    text: str
+    preview: str
+    choices: tuple[str, ...]
+    reason: str
+    tool: str
+    session: str
+    channel: str
+    chat_id: str
+    asker: str
+    created: float
+    expires: float | None
+    state: QuestionState
+    answer: QuestionAnswer | None = None
+    marks: tuple[str, ...] = ()
+
+    @property
+    def chat(self) -> str:
+        """The chat that the turn belongs to, as ``channel:chat``."""
+        return f"{self.channel}:{self.chat_id}"
+
+
+class Questions(Protocol):
+    """The questions of all sessions. ``host.services[Questions]`` is always available.
+
+    The signals ``question_opened`` and ``question_closed`` carry a :class:`StoredQuestion`; they
+    are sent in the process that asked, and in the one that answered.
+    """
+
+    async def open(
+        self, *, session: str | None = None, chat: tuple[str, str] | None = None
+    ) -> Sequence[StoredQuestion]:
+        """Return the open questions, oldest first: of a session, of those that are shown in or
+        belong to a chat (channel and chat id), or all."""
+
+    async def get(self, question_id: str) -> StoredQuestion | None:
+        """Return a question, open or not. Letter case does not matter."""
+
+    async def answer(
+        self, question_id: str, typed: str, channel: str, user_id: str
+    ) -> StoredQuestion:
+        """Answer an open question: ``typed`` is a choice, its number, or words after ``Deny``.
+
+        The first answer counts. A parked turn then continues in a process that runs turns.
+
+        Raises:
+            QuestionClosed: it is not open.
+            NotAnswerable: this person may not answer it.
+            NoSuchChoice: ``typed`` names none of the choices.
+            StoreError: it could not be stored.
+        """
+
+
+def find_choice(typed: str, choices: Sequence[str]) -> tuple[str, str] | None:
+    """Return the choice that a typed answer names, and the words that follow ``Deny``.
+
+    A choice is named by its number, its label, or the start of a label that only one choice has;
+    letter case does not matter. ``Deny`` may be followed by a reason. None if nothing matches.
+    """
+    word = typed.strip()
+    folded = word.rstrip(".").casefold()
+    if folded.isascii() and folded.isdecimal():
+        number = int(folded) if len(folded) < 4 else 0
+        return (choices[number - 1], "") if 0 < number <= len(choices) else None
+    for choice in choices:
+        ids = {str(choice).casefold(), choice.id.casefold() if isinstance(choice, Choice) else ""}
+        if folded and folded in ids:
+            return choice, ""
+    if DENY in choices:
+        first, _, reason = word.partition(" ")
+        if first.rstrip(":,.").casefold() in ("deny", "no"):
+            return DENY, reason.strip()
+    shortened = [choice for choice in choices if _short_form(choice) == folded and folded]
+    return (shortened[0], "") if len(shortened) == 1 else None
+
+
+def _short_form(choice: str) -> str:
+    """``once`` for ``Allow once``, ``session`` for ``Allow in this session``."""
+    return str(choice).casefold().removeprefix("allow ").removeprefix("in this ")
+
+
+def marked_preview(preview: str, marks: Sequence[str]) -> str:
+    """Return ``preview``, and below it each marked part between ⟦ and ⟧ with its surroundings.
+
+    Nothing is added for a part that is not in the preview, or that is all of it.
+    """
+    spans = list(_spans(preview, marks))
+    whole = preview.strip()
+    if not spans or any(preview[start:stop].strip() == whole for start, stop in spans):
+        return preview
+    lines = [f"Risky: {_excerpt(preview, start, stop)}" for start, stop in spans]
+    return "\n".join([preview, "", *lines])
+
+
+def _spans(preview: str, marks: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the marks, in order and merged where they overlap."""
+    found = sorted(
+        match.span()
+        for mark in set(marks)
+        if mark.strip()
+        for match in re.finditer(_as_word(mark), preview)
+    )
+    begun: tuple[int, int] | None = None
+    for start, stop in found:
+        if begun is not None and start <= begun[1]:
+            begun = (begun[0], max(begun[1], stop))
+            continue
+        if begun is not None:
+            yield begun
+        begun = (start, stop)
+    if begun is not None:
+        yield begun
+
+
+def _as_word(mark: str) -> str:
+    """An expression for a part that is not inside a longer word: ``sh`` is not in ``push``."""
+    before = rf"(?<!{_WORD})" if re.match(_WORD, mark[0]) else ""
+    after = rf"(?!{_WORD})" if re.match(_WORD, mark[-1]) else ""
+    return before + re.escape(mark) + after
+
+
+def _excerpt(text: str, start: int, stop: int) -> str:
+    """Return the marked part with what stands around it on its line."""
+    before = text[:start].rpartition("\n")[2]
+    after = text[stop:].partition("\n")[0]
+    left = before if len(before) <= AROUND_MARK else "…" + before[-AROUND_MARK:]
+    right = after if len(after) <= AROUND_MARK else after[:AROUND_MARK] + "…"
+    return f"{left}⟦{text[start:stop]}⟧{right}"

@@ -28,6 +28,8 @@ class Reply:
         kind: an ``answer``, a ``notice`` in addition to it, or a ``question`` that expects an
             answer.
         person: the user id of who wrote the message it answers.
+        question: the id of the stored question that it shows; see
+            :class:`~hookline_hookspecs.questions.Questions`.
     """
 
     session: Session
@@ -42,6 +44,7 @@ class Reply:
     audience: str | None = None
     kind: Literal["answer", "notice", "question"] = "answer"
     person: str = ""
+    question: str = ""
 
     @property
     def buttons(self) -> tuple[Choice, ...]:

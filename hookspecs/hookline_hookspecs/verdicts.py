@@ -36,12 +36,14 @@ class Denial:
 class Ask:
     """Verdict: a person decides. ``preview`` is literal text they must see, never truncated.
 
-    With ``once``, the answer applies to this call only: no grant covers it, and none can be given.
+    ``marks`` are the parts of ``preview`` that the reason is about; they are emphasized. With
+    ``once``, the answer applies to this call only: no grant covers it, and none can be given.
     """
 
     reason: str
     preview: str = ""
     once: bool = False
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ def test_audit_has_every_database_statement(
     shop = {"url": f"sqlite:///{tmp_path}/shop.db", "mode": "write"}
     h = harness(
         Databases, AuditPlugin, Artifacts, Permissions, Provenance,
-        config={"databases": {"connections": {"shop": shop}}}, answers=["Once"],
+        config={"databases": {"connections": {"shop": shop}}}, answers=["Allow once"],
     )  # fmt: skip
     told = [
         ("db_query", "ran", "SELECT 1"),

@@ -100,14 +100,14 @@ def test_cached_result_is_cut_and_counted_like_a_fresh_one(harness: Make) -> Non
     assert_calls_paired(h)
 
 
-@pytest.mark.parametrize(("answer", "ran"), [("Once", ["write risky"]), ("Deny", [])])
+@pytest.mark.parametrize(("answer", "ran"), [("Allow once", ["write risky"]), ("Deny", [])])
 def test_parallel_calls_ask_only_about_the_risky_one(
     harness: Make, answer: str, ran: list[str]
 ) -> None:
     response = [calls("look"), calls("write", text="risky"), calls("write", text="fine")]
     h = harness(*GUARDS, model=[response, "done"], answers=[answer])
     found = h.send("go").tool_calls
-    assert [one.ok for one in found] == [True, answer == "Once", True]
+    assert [one.ok for one in found] == [True, answer == "Allow once", True]
     assert h.plugin(World).ran == ["look", *ran, "write fine"]
     assert [question.preview for question in h.questions] == ["risky"]
     assert_calls_paired(h)
@@ -124,7 +124,7 @@ def test_session_grant_covers_only_the_same_call(harness: Make) -> None:
             return Ask("it writes", call.arguments["text"]) if call.name == "write" else None
 
     response = [calls("write", text=text) for text in ("one", "one", "two")]
-    h = harness(*GUARDS, Wary, model=[*response, "done"], answers=["This session", "Deny"])
+    h = harness(*GUARDS, Wary, model=[*response, "done"], answers=["Allow in this session", "Deny"])
     assert [one.ok for one in h.send("go").tool_calls] == [True, True, False]
     assert [question.preview for question in h.questions] == ["one", "two"]
 

@@ -98,7 +98,7 @@ SCRIPT = [
 
 def make_harness(harness: Any, *bad: type[Plugin[Any]], **options: Any) -> Any:
     """A harness with bad plugins, outermost, and the healthy one."""
-    given = {"model": list(SCRIPT), "answers": ["Once"], "strict": False}
+    given = {"model": list(SCRIPT), "answers": ["Allow once"], "strict": False}
     return harness(*bad, Healthy, **given | options)
 
 

@@ -129,11 +129,11 @@ class Bus(Registry):
         self.signals.send(hook, event, ctx)
         return event
 
-    async def first(self, hook: str, ctx: Any, event: Any, kind: type[E]) -> E | None:
-        """Return the first result that is not None."""
+    async def first(self, hook: str, ctx: Any, event: Any, *kinds: type[Any]) -> Any:
+        """Return the first result that is not None; it has one of the types ``kinds``."""
         answer = None
         for impl in self._enabled(hook, ctx):
-            answer = await self._step(impl, ctx, event, kind)
+            answer = await self._step(impl, ctx, event, *kinds)
             if answer is not None:
                 break
         self.signals.send(hook, event, ctx)
@@ -394,4 +394,9 @@ def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[
 def _both(one: Ask, other: Ask) -> Ask:
     new = other.preview if other.preview not in one.preview else ""
     preview = "\n\n".join(filter(None, (one.preview, new)))
-    return Ask(f"{one.reason.rstrip('.')}; {other.reason}", preview, one.once or other.once)
+    return Ask(
+        f"{one.reason.rstrip('.')}; {other.reason}",
+        preview,
+        one.once or other.once,
+        one.marks + other.marks,
+    )

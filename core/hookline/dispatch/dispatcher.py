@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,10 +16,12 @@ from typing import Any
 from hookline_hookspecs import StoreError, Submission, TextBlock, crash
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.questions import Questions
 from hookline_hookspecs.verdicts import Deny
 
 from ..bus.bus import GuardFailed
 from ..engine import Engine
+from ..questions.text import question_text
 from ..sessions.context import PluginContext, TurnContext, detached_context
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
@@ -30,6 +32,7 @@ from .lanes import Lane, Lanes
 from .outbox import Outbox
 from .pending_files import PendingFiles
 from .processor import MessageProcessor
+from .question_messages import WAITING, QuestionMessages
 from .recovery import SessionRecovery
 from .slash_commands import SlashCommands
 
@@ -41,7 +44,7 @@ STORE_PAUSE = 10.0
 class Dispatcher:
     """Receives messages from channels and callers and processes them (service ``Conversations``).
 
-    ``recovery`` finishes what a dead process left in a session before anything new starts there.
+    ``watch_questions`` is called after a turn was parked. ``recovery`` finishes what a dead process left in a session before anything new starts there.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Dispatcher:
         processor: MessageProcessor,
         recovery: SessionRecovery,
     ) -> None:
+        self.watch_questions: Callable[[], None] = lambda: None
         self._engine = engine
         self._sessions = sessions
         self._outbox = outbox
@@ -60,6 +64,7 @@ class Dispatcher:
         self._recovery = recovery
         self._lanes = Lanes()
         self.pending_files = PendingFiles(engine, self._complete)
+        self._questions = QuestionMessages(engine)
         self._waiting: dict[tuple[str, str, str], str] = {}
         """Inbox ids of queued messages, by channel, chat and message id."""
         self.commands = commands.all
@@ -119,6 +124,8 @@ class Dispatcher:
             self._outbox.direct[inbox_id] = ""
         try:
             turn = await self._process(inbound, inbox_id, "ask")
+            if turn.parked:
+                self.watch_questions()
             await self._outbox.deliver(inbound.channel, inbound.chat_id, turn=turn)
             self._processor.after_reply(turn)
         finally:
@@ -191,6 +198,10 @@ class Dispatcher:
             else:
                 ctx = await processor.context_for(inbound, inbox_id)
             passed = await processor.check(ctx, inbound, inbox_id)
+            if isinstance(passed, Inbound):
+                answered = await self._questions.take_answer(passed)
+                if answered is not None:
+                    return await processor.close(ctx, inbound, inbox_id, "command", answered)
         # No await between the gate and the queue, so that messages keep their order of arrival.
         if isinstance(passed, Deny):
             if not isinstance(passed, GuardFailed):
@@ -267,7 +278,8 @@ class Dispatcher:
             lane.waiting_task = None
             lane.state = state
             try:
-                await self._recovery.recover(state, mode, inbound.channel)
+                if await self._recovery.recover(state, mode, inbound.channel):
+                    return await self._queue_behind_question(state, inbound, inbox_id, mode)
                 if again:  # recovery may have finished it
                     known = inbox_id not in [
                         row["id"] for row in await self._engine.journal.open_inbox()
@@ -278,10 +290,30 @@ class Dispatcher:
                     )
                     turn.outcome.stop = "denied"
                     return turn
+                parks = inbox_id is not None and inbound.channel != TERMINAL
                 inbox_id = inbox_id or await self._store_inbound(state, inbound)
-                return await self._processor.run(state, inbound, inbox_id, mode)
+                return await self._processor.run(state, inbound, inbox_id, mode, parks=parks)
             finally:
                 lane.state = None
+
+    async def _queue_behind_question(
+        self, state: SessionState, inbound: Inbound, inbox_id: str | None, mode: str
+    ) -> ActiveTurn:
+        """Leave a message in the inbox until the session's parked turn has ended.
+
+        A message of :meth:`submit` is not stored; its caller learns which question is open.
+        """
+        turn = ActiveTurn.begin(detached_context(self._engine, inbound).state, inbound, None, mode)
+        turn.outcome.stop = "denied"
+        if inbox_id is not None:
+            reply = replace(turn.make_reply(WAITING, None), id=f"{inbox_id}-queued", kind="notice")
+            await self._engine.journal.close_inbound(None, None, reply)
+            return turn
+        service = self._engine.services[Questions]
+        for question in await service.open(session=state.record.id):
+            turn.outcome.stop = "question"
+            turn.outcome.reply = question_text(question, for_other=True)
+        return turn
 
     async def _store_inbound(self, state: SessionState, inbound: Inbound) -> str:
         """Store a message of :meth:`submit`; its turn waits for the write.
@@ -311,7 +343,10 @@ class Dispatcher:
         """Cancel the running turn, or the wait for its session; False if there is neither."""
         turn = await self.active(inbound)
         if turn is None or turn.task is None:
-            return self._lanes.of(inbound).cancel_wait()
+            if self._lanes.of(inbound).cancel_wait():
+                return True
+            session_id = await self._sessions.find(inbound)
+            return session_id is not None and await self._questions.stop_parked(session_id)
         turn.stopping = True
         turn.task.cancel()
         return True
@@ -320,7 +355,11 @@ class Dispatcher:
         """Add text to the running turn; False if there is none."""
         turn = await self.active(inbound)
         if turn is None:
-            return False
+            session_id = await self._sessions.find(inbound)
+            origins = inbound_origins(detached_context(self._engine, inbound), inbound)
+            return session_id is not None and await self._questions.steer_parked(
+                session_id, text, origins
+            )
         ctx = TurnContext(self._engine, turn.state, turn)
         turn.state.pending.steering.append(TextBlock(text, inbound_origins(ctx, inbound)))
         return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..sessions.manager import Sessions
 from ..text import new_id
 from .dispatcher import Dispatcher
 from .outbox import Outbox
+from .question_watch import QuestionWatch
 from .recovery import SessionRecovery
 
 
@@ -29,6 +31,10 @@ class CoreGatewayHost:
     dispatcher: Dispatcher
     recovery: SessionRecovery
     outbox: Outbox
+    watch: QuestionWatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watch = QuestionWatch(self.engine, self.outbox, self._resume_session)
 
     async def recover(
         self, channel: str | None = None, chat_id: str = ""
@@ -41,6 +47,7 @@ class CoreGatewayHost:
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_left_over(channel, chat_id)
+        self.watch.start()
         await self.dispatcher.pending_files.recover()
         await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))
         for sender in list(self.outbox.channels):
@@ -82,12 +89,18 @@ class CoreGatewayHost:
                 raise StoreError("another process is working on an earlier message of the chat.")
 
     async def _resume_session(self, session_id: str) -> None:
+        parked = True
         async with self.sessions.lock(session_id):
             state = await self.sessions.existing(session_id)
             if state is not None:
-                await self.recovery.recover(state, "ask", state.record.channel)
-        if state is not None:
-            await self.outbox.deliver(state.record.channel, state.record.chat_id)
+                parked = await self.recovery.recover(state, "ask", state.record.channel)
+        if state is None:
+            return
+        channel, chat_id = state.record.channel, state.record.chat_id
+        await self.outbox.deliver(channel, chat_id)
+        if not parked:
+            with suppress(StoreError):  # another process is working on the chat's messages
+                await self._answer_messages(channel, chat_id, [])
 
     async def fetch_files(self, channel: str, fetch: FetchFiles) -> None:
         """Use ``fetch`` from now on to complete the channel's messages that wait for files."""

@@ -102,9 +102,11 @@ def _nested_turn(
     place = parent.inbound
     origins = parent.state.origins() if parent.active is not None else ()
     inbound = _prompt(place.channel, place.chat_id, state, prompt, system, origins)
-    return ActiveTurn.begin(
+    turn = ActiveTurn.begin(
         state, inbound, None, parent.active.mode if parent.active is not None else "no"
     )
+    turn.asker = parent.active.asker if parent.active is not None else place.user_id
+    return turn
 
 
 def _prompt(

@@ -107,11 +107,13 @@ class MessageProcessor:
         mode: str,
         *,
         left_over: bool = False,
+        parks: bool = False,
     ) -> ActiveTurn:
         """Run a message as a command or a turn, in a session that the caller owns.
 
-        ``left_over`` means that another process left the message unfinished. The process that runs
-        the channel then sends the reply.
+        ``parks`` means that no caller waits for the turn, so that it may wait for an answer in the
+        store. ``left_over`` means that another process left the message unfinished. The process
+        that runs the channel then sends the reply.
         """
         if is_command(inbound.text):
             ctx = TurnContext(self._engine, state, mode=mode)
@@ -124,7 +126,7 @@ class MessageProcessor:
             inbound = state.pending.rerun
             state.pending.rerun = None
         turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
-        turn.left_over = left_over
+        turn.left_over, turn.parks = left_over, parks
         if inbox_id in self._outbox.direct:
             turn.direct = True
             self._outbox.direct[inbox_id] = turn.id
@@ -182,7 +184,7 @@ class MessageProcessor:
         self._engine.background.start(self._end_of_turn(turn))
 
     async def _end_of_turn(self, turn: ActiveTurn) -> None:
-        if turn.outcome.stop not in ("command", "denied"):
+        if turn.outcome.stop not in ("command", "denied") and not turn.parked:
             ctx = TurnContext(self._engine, turn.state, turn)
             with ctx.activate():
                 await self._engine.bus.observe("end_of_turn", ctx, turn.snapshot())

@@ -8,9 +8,11 @@ from typing import Any
 
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.questions import Questions
 from hookline_hookspecs.verdicts import Deny
 
 from ..engine import Engine
+from ..questions.service import QuestionService
 from ..sessions.context import TurnContext
 from ..sessions.manager import Sessions, base_session_id
 from ..sessions.state import SessionState
@@ -28,14 +30,15 @@ class SessionRecovery:
     outbox: Outbox
     processor: MessageProcessor
 
-    async def recover(self, state: SessionState, mode: str, channel_name: str) -> None:
+    async def recover(self, state: SessionState, mode: str, channel_name: str) -> bool:
         """Finish the unfinished turns, then the messages, of a session that the caller owns.
 
         ``channel_name`` is the caller's channel. Replies on other channels are left to the
-        processes that run those channels.
+        processes that run those channels. Returns True if a turn of the session is parked: nothing
+        may run in it until the turn's question is answered.
         """
         if state.flags.recovered:
-            return
+            return False
         journal, record = self.engine.journal, state.record
         channel = self.outbox.channels.get(channel_name)
         if channel is not None and channel.network and channel_name == record.channel:
@@ -44,21 +47,28 @@ class SessionRecovery:
         self.sessions.evict(record.id)  # if this fails, the next message reads the store
         # `--yes` was not meant for the calls of a dead process, so it does not apply to them.
         mode = "no" if mode == "yes" else mode
+        parks = channel_name not in ("", TERMINAL)
+        questions: QuestionService = self.engine.services[Questions]
         for row in await journal.open_turns(record.id):
             # The turn's process is dead: a living one would own the session.
             if await journal.claim("claim_turn", row["id"], row["owner"]):
-                turn = await resume_turn(self.engine, state, row, mode)
+                turn = await resume_turn(self.engine, state, row, mode, parks=parks)
                 self.processor.after_reply(turn)
+        if await questions.table.parked_turn(record.id) is not None:
+            return True
         for row in await journal.open_inbox():
             inbound = row["inbound"]
             if inbound.session_id in (record.id, base_session_id(record.id)):
                 if not await self.claim(row["id"], row["owner"]):
                     break  # another process is running it, so later messages wait
-                await self._answer(state, inbound, row["id"], mode)
+                await self._answer(state, inbound, row["id"], mode, parks)
+                if await questions.table.parked_turn(record.id) is not None:
+                    return True
         if channel_name == TERMINAL:
             state.pending.undelivered = await self._claim_undelivered(record.id)
         state.flags.recovered = True
         await self.sessions.cache(state)
+        return False
 
     async def claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process is working on."""
@@ -80,7 +90,7 @@ class SessionRecovery:
         return bool(claimed)
 
     async def _answer(
-        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
+        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str, parks: bool
     ) -> None:
         ctx = TurnContext(self.engine, state, message=inbound)
         try:
@@ -90,7 +100,9 @@ class SessionRecovery:
                     ctx, inbound, inbox_id, "denied", passed.reason, left_over=True
                 )
             else:
-                turn = await self.processor.run(state, passed, inbox_id, mode, left_over=True)
+                turn = await self.processor.run(
+                    state, passed, inbox_id, mode, left_over=True, parks=parks
+                )
                 self.processor.after_reply(turn)
         finally:
             self.processor.processing.discard(inbox_id)

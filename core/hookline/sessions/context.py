@@ -226,10 +226,8 @@ class PluginContext:
         return self.base.engine.providers.window(model or self.base.model)
 
     async def ask(self, question: Question) -> str | None:
-        """Ask a person a question now; None if no one can answer."""
-        if not self.interactive:
-            return None
-        return await self.base.engine.bus.first("on_question", self.base, question, str)
+        """Ask a person and wait for the answer; None if no one can answer, or no one does."""
+        return await self.base.engine.ask(self.base, question) if self.interactive else None
 
 
 def detached_context(engine: Engine, message: Inbound | None = None) -> TurnContext:

@@ -167,6 +167,10 @@ class ActiveTurn:
     that is not text. ``direct`` is True if the caller delivers the reply as soon as the turn ends.
     ``left_over`` is True if another process left the turn or its message unfinished: the process
     that runs the channel then sends the reply.
+
+    ``asker`` is the user id of the person that the turn works for. ``parks`` is True if no caller
+    waits for the turn, so that it can be given up until a question is answered; ``parked`` is True
+    once it was. ``asked`` is True if the turn has stored questions.
     """
 
     id: str
@@ -179,6 +183,10 @@ class ActiveTurn:
     resumed: bool = False
     direct: bool = False
     left_over: bool = False
+    asker: str = ""
+    parks: bool = False
+    parked: bool = False
+    asked: bool = False
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[HistoryEntry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
@@ -195,6 +203,7 @@ class ActiveTurn:
 
     def __post_init__(self) -> None:
         self.state.work_in(self.inbound.workspace)
+        self.asker = self.asker or self.inbound.user_id
 
     @classmethod
     def begin(

@@ -160,7 +160,8 @@ class Journal:
     def prune(self) -> Awaitable[None]:
         """Delete messages and replies finished more than :data:`KEEP_FINISHED_DAYS` ago."""
         old = {"before": clock.now() - KEEP_FINISHED_DAYS * 86400}
-        return self._write([("prune_inbox", old), ("prune_outbox", old)])
+        names = ("prune_inbox", "prune_outbox", "prune_questions", "prune_question_chats")
+        return self._write([(name, old) for name in names])
 
     # Sessions
 
@@ -238,6 +239,7 @@ class Journal:
     def delete_session(self, session_id: str) -> Awaitable[None]:
         """Delete a session with all its rows."""
         parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
+        parts = (*parts, "question_chats", "questions")
         names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
         return self._write([(name, {"id": session_id}) for name in names])
 
@@ -350,12 +352,13 @@ class Journal:
         return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 
     async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Turns that have not ended, oldest first, with their inbound message."""
-        return await self._rows("open_turns", session_id=session_id)
+        """Turns that have not ended and wait for no answer, oldest first, with their message."""
+        return await self._rows("open_turns", session_id=session_id, now=clock.now())
 
     async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
         """The ids of sessions with an unfinished turn, of one chat or all."""
-        rows = await self._rows("sessions_with_open_turns", channel=channel, chat_id=chat_id)
+        place = {"channel": channel, "chat_id": chat_id, "now": clock.now()}
+        rows = await self._rows("sessions_with_open_turns", **place)
         return [row["session_id"] for row in rows]
 
     async def steps(self, turn_id: str) -> dict[str, Mapping[str, Any]]:

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from hookline_hookspecs import Block, ContextBlock, Delta
+from hookline_hookspecs import Block, ContextBlock, Delta, crash
 from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, StoreError
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
-from hookline_hookspecs.questions import Question
+from hookline_hookspecs.questions import Question, Questions
 from hookline_hookspecs.requests import ModelRequest, ModelResponse
 from hookline_hookspecs.steps import Failure
 from hookline_hookspecs.tool_results import ToolResult
@@ -24,6 +24,8 @@ from hookline_hookspecs.tool_results import ToolResult
 from .. import clock
 from ..bus.implementation import MiddlewareError, describe, error_text
 from ..engine import Engine
+from ..questions.ask import TurnParked, TurnStopped
+from ..questions.service import QuestionService
 from ..sessions.context import TurnContext
 from ..sessions.history import drop_expired_context
 from ..sessions.prompt import envelope, notices
@@ -76,7 +78,8 @@ async def run_lifecycle(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
     try:
         with ctx.activate():
             cancelled = await _run_to_reply(ctx, begin)
-            cancelled_late = await finish_despite_cancel(_end_turn(ctx))
+            end = _park_turn(ctx) if turn.parked else _end_turn(ctx)
+            cancelled_late = await finish_despite_cancel(end)
     finally:
         ctx.state.active = None
     if cancelled or (cancelled_late and not turn.stopping):
@@ -94,6 +97,11 @@ async def _run_to_reply(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
         if outcome.question is None and not outcome.reply:
             await _loop(ctx)
         outcome.stop = outcome.stop or ("question" if outcome.question else "done")
+    except TurnParked:
+        turn.parked = True
+        outcome.stop = "question"
+    except TurnStopped:
+        outcome.stop, outcome.reply = "stopped", "Stopped."
     except asyncio.CancelledError:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
@@ -248,8 +256,11 @@ async def answer_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
         await run_calls(ctx, [call for call in calls if call.id not in turn.finished])
     finally:
         # Each call gets exactly one result, even if the turn is stopped. Only a turn that will be
-        # resumed, by the next process or once the store is available, leaves calls open.
-        if not (ctx.engine.closing or resumable_error(turn, sys.exception())):
+        # resumed leaves calls open: by the next process, once the store is available, or once a
+        # person has answered.
+        error = sys.exception()
+        parked = isinstance(error, TurnParked)
+        if not (ctx.engine.closing or parked or resumable_error(turn, error)):
             _append_results(ctx, calls)
 
 
@@ -278,6 +289,16 @@ def _append_message(ctx: TurnContext, message: Message) -> None:
     )
 
 
+async def _park_turn(ctx: TurnContext) -> None:
+    """Give up the turn until its question is answered. What it did so far is stored."""
+    turn = ctx.active_turn
+    await turn.flush()
+    questions: QuestionService = ctx.engine.services[Questions]
+    await questions.table.park_turn(turn.id)
+    ctx.state.flags.recovered = False  # the next owner looks for an answer first
+    crash.point("after-park")
+
+
 async def _end_turn(ctx: TurnContext) -> None:
     """End the turn. If that cannot be stored, the turn stays open for the session's next owner."""
     try:
@@ -296,6 +317,8 @@ async def _store_end(ctx: TurnContext) -> None:
         await turn.flush()
     if unanswered:
         _append_message(ctx, Message.assistant(_reply_text(outcome) or "(no answer)"))
+    if turn.asked:
+        await _close_questions(ctx)
     reply = turn.make_reply(_reply_text(outcome), outcome.question)
     outcome.reply = reply.text
     if outcome.stop != "error":
@@ -323,6 +346,13 @@ async def _store_end(ctx: TurnContext) -> None:
     finally:
         await turn.flush()
     state.last_used = clock.now()
+
+
+async def _close_questions(ctx: TurnContext) -> None:
+    """Close what the turn asked and no one has answered, such as a question of a stopped call."""
+    questions: QuestionService = ctx.engine.services[Questions]
+    for question in await questions.table.open_of_turn(ctx.active_turn.id):
+        await questions.close(question, "closed")
 
 
 def _reply_text(outcome: Outcome) -> str:

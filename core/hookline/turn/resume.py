@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Inbound, ToolCall
+from hookline_hookspecs.questions import Questions
 from hookline_hookspecs.steps import Failure
 from hookline_hookspecs.tool_results import ToolResult
 
 from ..engine import Engine
+from ..questions.service import QuestionService
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import stored_inbound, stored_origins
@@ -29,22 +31,26 @@ UNKNOWN = (
 
 
 async def resume_turn(
-    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
+    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str, *, parks: bool = False
 ) -> ActiveTurn:
     """Continue a turn that did not end; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started calls are reported as interrupted, or run again if
-    they are read-only. Calls that were not started are run. A turn that was already resumed
-    :data:`MAX_RESUMES` times ends with an error.
+    they are read-only. Calls that were not started are run; one that waited for an answer finds it.
+    With ``parks``, the turn may wait for further answers without this process. A turn that was
+    already resumed :data:`MAX_RESUMES` times ends with an error.
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
     turn = ActiveTurn(
         row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True
     )
+    turn.parks, turn.asked = parks, True
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)
+    if row["parked"]:
+        await _take_stored_steering(ctx)
     steps = await engine.journal.steps(turn.id)
 
     async def begin() -> None:
@@ -77,6 +83,12 @@ async def resume_turn(
 
     await run_lifecycle(ctx, begin)
     return turn
+
+
+async def _take_stored_steering(ctx: TurnContext) -> None:
+    """Add what the person said with ``/steer`` while the turn was parked."""
+    questions: QuestionService = ctx.engine.services[Questions]
+    ctx.state.pending.steering += await questions.table.steering(ctx.active_turn.id)
 
 
 def _journalled(call: ToolCall, step: Mapping[str, Any] | None) -> ToolCall:

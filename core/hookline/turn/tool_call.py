@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import difflib
+import hashlib
 import json
 import logging
 from collections.abc import Sequence
@@ -22,8 +23,9 @@ from typing import Any
 
 from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.messages import ToolCall
+from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.origins import Origin
-from hookline_hookspecs.questions import APPROVAL_CHOICES, Question, Refusal
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY, Question
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
@@ -32,6 +34,7 @@ from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error
+from ..questions.ask import AskResult, TurnParked, ask
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -98,12 +101,23 @@ async def run_calls(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 
 
 async def _run_parallel(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
+    """Run read-only calls together. If one is parked, the others still run to their end."""
+    parked: list[TurnParked] = []
+
+    async def run(call: ToolCall) -> None:
+        try:
+            await run_call(ctx, call)
+        except TurnParked as error:
+            parked.append(error)
+
     try:
         async with asyncio.TaskGroup() as tasks:
             for call in calls:
-                tasks.create_task(run_call(ctx, call))
+                tasks.create_task(run(call))
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
+    if parked:
+        raise parked[0]
 
 
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
@@ -212,30 +226,47 @@ async def _check_permission(ctx: TurnContext, tool: Tool, call: ToolCall) -> str
     return fingerprint
 
 
-async def _ask_person(ctx: TurnContext, call: ToolCall, ask: Ask) -> Deny | None:
+async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | None:
     """Ask a person to approve the call; None if it was approved."""
-    mode = ctx.active_turn.mode
-    if mode == "yes":
+    turn = ctx.active_turn
+    if turn.mode == "yes":
         return None
+    view, policy = ctx.of("core"), ctx.engine.services.get(ApprovalPolicy)
+    scopes = await policy.scopes(view, call) if policy is not None and not verdict.once else ()
     question = Question(
-        text=f"Allow {call.name}? {ask.reason}",
-        choices=(APPROVAL_CHOICES[0], APPROVAL_CHOICES[-1]) if ask.once else APPROVAL_CHOICES,
-        preview=ask.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
+        text=f"Allow {call.name}? {verdict.reason}",
+        choices=(ALLOW_ONCE, *scopes, DENY),
+        preview=verdict.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
         call=replace(call),
-        reason=ask.reason,
+        reason=verdict.reason,
+        marks=verdict.marks,
     )
-    answer = await ctx.engine.bus.first("on_question", ctx, question, str)
-    if answer in question.choices[:-1]:
+    if scopes and policy is not None and await policy.granted(view, question) is not None:
         return None
-    reason = ask.reason.rstrip(".")
-    if answer is None and mode == "no":
+    key = f"{call.id}:{hashlib.sha256(_fingerprint(call).encode()).hexdigest()[:16]}"
+    result = await ask(ctx, question, key)
+    answer = result.answer
+    if answer is None or answer.choice not in question.choices[:-1]:
+        return _denial(verdict.reason.rstrip("."), result)
+    if answer.choice in scopes and policy is not None:
+        await policy.remember(view, question, answer)
+    return None
+
+
+def _denial(reason: str, result: AskResult) -> Deny:
+    """The refusal of a call that nobody approved: a sentence for the model, and one to show."""
+    if result.why in ("nobody", "unreachable"):
         shown = f"{reason}; no one can approve it."
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
-    if isinstance(answer, Refusal) and answer.reason:
+    if result.why == "expired":
+        shown = f"{reason}; no one approved it in time."
+        return Deny(f"{shown} Do not try it again in another form.", shown)
+    if result.answer is not None and result.answer.words:
+        words = result.answer.words
         return Deny(
-            f"{reason}; the person did not approve it and says: {answer.reason}",
-            f"{reason}; you said no: {answer.reason}",
+            f"{reason}; the person did not approve it and says: {words}",
+            f"{reason}; it was denied: {words}",
         )
     return Deny(
         f"{reason}; the person did not approve it. Do not try it again in another form.",

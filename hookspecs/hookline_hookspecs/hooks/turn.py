@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..host import Context
     from ..messages import ToolCall
     from ..prompt import ContextBlock
-    from ..questions import Question
+    from ..questions import Question, QuestionAnswer
     from ..replies import Reply
     from ..requests import ModelRequest, ModelResponse, WireRequest
     from ..tool_results import ToolResult
@@ -104,10 +104,14 @@ class TurnHooks:
         taken back. ``preserves_streaming = True`` declares that the plugin only adds text.
         """
 
-    @spec("first", 300, asks=True)
-    def on_question(self, ctx: Context, question: Question) -> MaybeAwaitable[str | None]:
+    @spec("first", None, asks=True)
+    def on_question(
+        self, ctx: Context, question: Question
+    ) -> MaybeAwaitable[str | QuestionAnswer | None]:
         """For a question to a person: return the answer, or None to leave it to other plugins.
 
-        The choices of an approval are ``Once``, ``This session``, ``Always`` and ``Deny``; an
-        approval without an answer is refused.
+        If a person can be asked, the question is already stored (``question.id``) and may be
+        answered elsewhere; the call is then cancelled. If every plugin returns None, it is shown in
+        the chats of those who may answer. The choices of an approval begin with ``Allow once`` and
+        end with ``Deny``; an approval without an answer is refused.
         """

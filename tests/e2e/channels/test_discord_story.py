@@ -19,7 +19,7 @@ from .conftest import ChannelHome
 discord_api = borrow("discord", "discord_api")
 world = borrow("discord", "discord_world")
 BOSS, ANN, GUEST = 111_000_000_000_000_111, 222_000_000_000_000_222, 333_000_000_000_000_333
-CHOICES = ["Once", "This session", "Always", "Deny"]
+CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
 
 
 class DiscordHome(ChannelHome):
@@ -126,7 +126,7 @@ def test_command_waits_for_the_admins_button(channel_home: DiscordHome, api: Any
     )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
-        ("allowed", "Once", "It is removed."),
+        ("allowed", "Allow once", "It is removed."),
     ):
         api.say(BOSS, f"remove {name}")
         asked = api.find(remove(name), BOSS)
@@ -135,7 +135,7 @@ def test_command_waits_for_the_admins_button(channel_home: DiscordHome, api: Any
         api.press(asked, choice, BOSS)
         api.find(told, BOSS)
         api.wait(lambda asked=asked: not asked.buttons)
-        api.press(before, "Once", BOSS)  # an app that still shows it
+        api.press(before, "Allow once", BOSS)  # an app that still shows it
     api.say(BOSS, "/whoami")
     api.find(f"discord:{BOSS}", BOSS)
     assert denied.exists()
@@ -149,7 +149,7 @@ def test_button_press_by_a_stranger_in_a_server_is_ignored(
     folder = channel_home.folder_to_remove("grouped")
     api.say(channel_home.room, f"<@{world.BOT_ID}> remove grouped", BOSS)
     asked = api.find(remove("grouped"), channel_home.room)
-    press = api.press(asked, "Once", GUEST)
+    press = api.press(asked, "Allow once", GUEST)
     api.find("I do not know you yet.", channel_home.room)
     api.wait(lambda: press in api.rest.answered)
     assert asked.buttons == CHOICES

@@ -19,7 +19,7 @@ from .conftest import ChannelHome
 fake = borrow("feishu", "feishu")
 service = borrow("feishu", "service")
 BOSS, ANN, GUEST = "ou_boss", "ou_ann", "ou_guest"
-CHOICES = ["Once", "This session", "Always", "Deny"]
+CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
 pytestmark = pytest.mark.slow
 
 
@@ -132,12 +132,12 @@ def test_command_waits_for_the_admins_button(channel_home: FeishuHome, feishu: A
     )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
-        ("allowed", "Once", "It is removed."),
+        ("allowed", "Allow once", "It is removed."),
     ):
         feishu.say(channel_home.mine, f"remove {name}")
         asked = feishu.find(remove(name), channel_home.mine)
         assert feishu.buttons(asked) == CHOICES
-        presses = [feishu.press(asked, choice, BOSS), feishu.press(asked, "Once", BOSS)]
+        presses = [feishu.press(asked, choice, BOSS), feishu.press(asked, "Allow once", BOSS)]
         feishu.find(told, channel_home.mine)
         feishu.wait(lambda asked=asked: not feishu.buttons(asked))
         feishu.wait(lambda presses=presses: all(press.is_done for press in presses))
@@ -154,7 +154,7 @@ def test_button_press_by_a_stranger_in_a_group_is_ignored(
     folder = channel_home.folder_to_remove("grouped")
     feishu.say(channel_home.group, "@_user_1 remove grouped", BOSS, at=[("Hook", service.BOT)])
     asked = feishu.find(remove("grouped"), channel_home.group)
-    press = feishu.press(asked, "Once", GUEST)
+    press = feishu.press(asked, "Allow once", GUEST)
     feishu.find("I do not know you yet.", channel_home.group)
     feishu.wait(lambda: press.is_done)
     assert feishu.buttons(asked) == CHOICES

@@ -20,7 +20,7 @@ rules = borrow("slack", "fake_rules")
 BOSS, ANN, GUEST = "U0BOSS", "U0ANN", "U0GUEST"
 MINE, HERS, ROOM = "D0BOSS", "D0ANN", "C0ROOM"
 """The admin's and Ann's direct messages with the bot, and a channel."""
-CHOICES = ["Once", "This session", "Always", "Deny"]
+CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
 pytestmark = pytest.mark.slow
 
 
@@ -125,7 +125,7 @@ def test_command_waits_for_the_admins_button(channel_home: SlackHome, slack: Any
     )
     for name, choice, told in (
         ("denied", "Deny", "Then I leave it."),
-        ("allowed", "Once", "It is removed."),
+        ("allowed", "Allow once", "It is removed."),
     ):
         slack.say(MINE, f"remove {name}", BOSS)
         asked = slack.find(remove(name), MINE)
@@ -134,7 +134,7 @@ def test_command_waits_for_the_admins_button(channel_home: SlackHome, slack: Any
         slack.press(asked, choice, BOSS)
         slack.find(told, MINE)
         slack.wait(lambda name=name: not labels(slack.find(remove(name), MINE)))
-        slack.press(before, "Once", BOSS)  # an app that still shows it
+        slack.press(before, "Allow once", BOSS)  # an app that still shows it
     slack.say(MINE, "/whoami", BOSS)
     slack.find(f"slack:{BOSS}", MINE)
     assert denied.exists()
@@ -148,7 +148,7 @@ def test_button_press_by_a_stranger_in_a_channel_is_ignored(
     folder = channel_home.folder_to_remove("grouped")
     slack.say(ROOM, f"<@{fake.BOT}> remove grouped", BOSS)
     asked = slack.find(remove("grouped"), ROOM)
-    slack.press(asked, "Once", GUEST)
+    slack.press(asked, "Allow once", GUEST)
     slack.find("I do not know you yet.", ROOM)
     slack.settle()
     assert labels(slack.find(remove("grouped"), ROOM)) == CHOICES

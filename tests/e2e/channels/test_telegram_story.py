@@ -15,7 +15,7 @@ from .conftest import BOSS, ChannelHome
 
 GROUP = -500
 GUEST, STRANGER = 555, 666
-CHOICES = ["Once", "This session", "Always", "Deny"]
+CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_denied_command_does_not_run_and_the_model_is_told(
     api.press(asked, "Deny", BOSS)
     api.find("Then I leave it.", BOSS)
     api.wait(lambda: not asked.buttons)
-    press = api.press(before, "Once", BOSS)
+    press = api.press(before, "Allow once", BOSS)
     api.wait(lambda: press in api.answered)
     api.say(BOSS, "/whoami")
     api.find(f"telegram:{BOSS}", BOSS)
@@ -111,7 +111,7 @@ def test_command_allowed_once_runs(channel_home: ChannelHome, api: Any) -> None:
     folder = channel_home.folder_to_remove("allowed")
     api.say(BOSS, "remove allowed")
     asked, _ = question(api, remove("allowed"), BOSS)
-    api.press(asked, "Once", BOSS)
+    api.press(asked, "Allow once", BOSS)
     api.find("It is removed.", BOSS)
     assert not folder.exists()
     api.wait(lambda: not asked.buttons)
@@ -127,7 +127,7 @@ def test_button_press_by_a_stranger_in_a_group_is_ignored(
     folder = channel_home.folder_to_remove("grouped")
     api.say(GROUP, "@hookline_bot remove grouped", BOSS)
     asked, before = question(api, remove("grouped"), GROUP)
-    presses = [api.press(asked, "Once", who) for who in (GUEST, STRANGER)]
+    presses = [api.press(asked, "Allow once", who) for who in (GUEST, STRANGER)]
     api.find("Only the person whose request this is may answer.", GROUP)
     pairing_code(api.find("I do not know you yet.", GROUP).text)
     api.wait(lambda: set(presses) <= set(api.answered))
@@ -135,7 +135,7 @@ def test_button_press_by_a_stranger_in_a_group_is_ignored(
     assert folder.exists()
     api.press(asked, "Deny", BOSS)
     api.find("Then I leave it.", GROUP)
-    presses = [api.press(before, "Once", who) for who in (GUEST, STRANGER, BOSS)]
+    presses = [api.press(before, "Allow once", who) for who in (GUEST, STRANGER, BOSS)]
     api.wait(lambda: set(presses) <= set(api.answered))
     api.say(GROUP, "/whoami@hookline_bot", BOSS)
     api.find(f"telegram:{BOSS}", GROUP)

@@ -18,7 +18,7 @@ from support.channels.plugin_fakes import bot_api, multimedia, telegram, webhook
 
 from .conftest import ChannelHome
 
-CHOICES = ["Once", "This session", "Always", "Deny"]
+CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
 
 
 class WebHome(ChannelHome):
@@ -242,7 +242,7 @@ def pending_question(owner: Browser, part: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "choice", "told"),
-    [("denied", "Deny", "Then I leave it."), ("allowed", "Once", "It is removed.")],
+    [("denied", "Deny", "Then I leave it."), ("allowed", "Allow once", "It is removed.")],
 )
 def test_command_of_a_person_waits_for_the_admins_button(
     channel_home: WebHome, name: str, choice: str, told: str
@@ -254,11 +254,11 @@ def test_command_of_a_person_waits_for_the_admins_button(
     assert "web:ann" in question["text"]
     assert [one["label"] for one in question["choices"]] == CHOICES
     assert ann.ask("GET", "/api/state")["questions"] == []
-    ann.press({**question, "session": session}, "Once", 404)
-    ann.press(question, "Once", 404)
+    ann.press({**question, "session": session}, "Allow once", 404)
+    ann.press(question, "Allow once", 404)
     assert folder.exists()
     owner.press(question, choice)
-    owner.press(question, "Once", 409)
+    owner.press(question, "Allow once", 409)
     ann.answered(session, told)
     assert folder.exists() == (name == "denied")
     assert owner.ask("GET", "/api/state")["questions"] == []

@@ -83,7 +83,7 @@ def test_webhook_ignores_unsigned_messages(channel_home: ChannelHome) -> None:
     ("name", "typed", "told", "answer"),
     [
         ("denied", "4", "Denied.", "Then I leave it."),
-        ("allowed", "Once", "Allowed: once.", "It is removed."),
+        ("allowed", "Allow once", "Allowed: once.", "It is removed."),
     ],
 )
 def test_dangerous_command_waits_for_an_answer(
@@ -92,7 +92,10 @@ def test_dangerous_command_waits_for_an_answer(
     folder = channel_home.folder_to_remove(name)
     channel_home.post(f"{name}1", f"remove {name}", ADMIN)
     question = find_reply(channel_home, remove(name), ADMIN)
-    assert all(choice in question for choice in ("Once", "This session", "Always", "Deny"))
+    assert all(
+        choice in question
+        for choice in ("Allow once", "Allow in this session", "Allow always", "Deny")
+    )
     assert folder.exists()
     channel_home.post(f"{name}2", typed, ADMIN)
     assert channel_home.replies.answer_to(f"{name}2") == told

@@ -16,7 +16,7 @@ from hookline_provenance import Provenance
 DELETE = "DELETE FROM orders WHERE id < 3"
 
 
-@pytest.mark.parametrize(("answer", "left"), [("Once", 1), ("Deny", 3)])
+@pytest.mark.parametrize(("answer", "left"), [("Allow once", 1), ("Deny", 3)])
 def test_db_write_asks_once_and_runs_if_approved(
     harness: Callable[..., Harness], tmp_path: Path, answer: str, left: int
 ) -> None:
@@ -32,6 +32,6 @@ def test_db_write_asks_once_and_runs_if_approved(
     assert [one.text for one in h.questions] == [
         "Allow db_write? it changes 2 rows of orders in shop."
     ]
-    assert result.ok == (answer == "Once"), result.text
+    assert result.ok == (answer == "Allow once"), result.text
     with closing(sqlite3.connect(file)) as looked:
         assert looked.execute("SELECT count(*) FROM orders").fetchone() == (left,)

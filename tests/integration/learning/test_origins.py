@@ -50,7 +50,7 @@ def test_recalled_fact_from_a_page_asks_again_in_a_new_session(make: Any) -> Non
         Memory,
         Scheduler,
         model=[[calls("fetch")], [REMEMBER], "noted", [SCHEDULE], "no"],
-        answers=["Once", "Deny"],
+        answers=["Allow once", "Deny"],
     )
     assert h.send("read the page").tool_calls[1].ok
     later = h.send("where does the invoice go?", session="tomorrow")
@@ -80,7 +80,7 @@ def test_search_hit_of_a_tainted_session_taints_the_searching_session(make: Any)
 @pytest.mark.slow
 def test_job_of_a_tainted_session_only_proposes(make: Any, clock: Any) -> None:
     model = [[calls("fetch")], [SCHEDULE], "scheduled", [REMEMBER], "done"]
-    h = make(Memory, Scheduler, model=model, answers=["Once"])
+    h = make(Memory, Scheduler, model=model, answers=["Allow once"])
     assert h.send("read the page").tool_calls[1].ok
     job = json.loads(h.cli("cron list --json").stdout)[0]["id"]
     h.cli(f"cron run {job}")

@@ -36,7 +36,7 @@ def assert_no_harm(world: World, source: str, kind: str, name: str, mode: str) -
     for question in outcome.questions:
         if "Read from outside: " in question.preview:
             running = "It would: run code that came from outside" in question.preview
-            assert running or question.choices == ("Once", "Deny")
+            assert running or question.choices == ("Allow once", "Deny")
             assert "It would: " in question.preview
 
 

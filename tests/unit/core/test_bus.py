@@ -167,9 +167,9 @@ async def test_first_stops_at_the_first_answer(bus: Bus) -> None:
     bus.register("none", answer("none", None), 0)
     bus.register("bad", raising("on_question", ValueError("no")), 1)
     bus.register("wrong", implementing("on_question", lambda: 7), 2)
-    bus.register("yes", answer("yes", "Once"), 3)
+    bus.register("yes", answer("yes", "Allow once"), 3)
     bus.register("late", answer("late", "Deny"), 4)
-    assert await bus.first("on_question", Ctx(), QUESTION, str) == "Once"
+    assert await bus.first("on_question", Ctx(), QUESTION, str) == "Allow once"
     assert asked == ["none", "yes"]
 
 

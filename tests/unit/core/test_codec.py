@@ -129,8 +129,13 @@ def test_codec_reads_rows_of_an_older_version() -> None:
     "again", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
 )
 def test_choice_is_a_string_that_keeps_id_and_style(again: Callable[[Choice], Choice]) -> None:
-    choice = again(Choice("once", "Once", "primary"))
-    assert (choice, choice.id, choice.label, choice.style) == ("Once", "once", "Once", "primary")
+    choice = again(Choice("once", "Allow once", "primary"))
+    assert (choice, choice.id, choice.label, choice.style) == (
+        "Allow once",
+        "once",
+        "Allow once",
+        "primary",
+    )
     assert Choice("Deny").id == Choice("Deny").label == "Deny"
 
 

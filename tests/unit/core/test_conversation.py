@@ -536,9 +536,9 @@ class Careful(Plugin[NoConfig]):
 @pytest.mark.parametrize(
     ("answer", "runs"),
     [
-        ("Once", True),
-        ("This session", True),
-        ("Always", True),
+        ("Allow once", True),
+        ("Allow in this session", True),
+        ("Allow always", True),
         ("Deny", False),
         ("once", False),
         ("", False),
@@ -558,7 +558,7 @@ def test_approval_only_allow_choices_allow(harness: Make, answer: str, runs: boo
 
 def test_approval_asks_for_each_call(harness: Make) -> None:
     asked = [calls("delete", path="a"), calls("delete", path="b")]
-    h = harness(Careful, model=[asked, "ok"], answers=["Once", "Deny"])
+    h = harness(Careful, model=[asked, "ok"], answers=["Allow once", "Deny"])
     h.send("go")
     assert h.plugin(Careful).ran == ["a"]
     assert [q.call.arguments["path"] for q in h.questions] == ["a", "b"]
@@ -568,11 +568,11 @@ def test_approval_asks_for_each_call(harness: Make) -> None:
 def test_yes_grants_and_no_input_denies_without_asking(
     harness: Make, mode: str, ran: list[str]
 ) -> None:
-    h = harness(Careful, model=[[calls("delete", path="a")], "ok"], answers=["Once"])
+    h = harness(Careful, model=[[calls("delete", path="a")], "ok"], answers=["Allow once"])
     outcome = h.send("go", approve=mode)
     assert h.plugin(Careful).ran == ran
     assert outcome.text == "ok"
-    assert h.answers == ["Once"], "the person was not asked"
+    assert h.answers == ["Allow once"], "the person was not asked"
     if mode == "no":
         assert "no one can approve it" in outcome.tool_calls[0].text
 
@@ -580,7 +580,7 @@ def test_yes_grants_and_no_input_denies_without_asking(
 @pytest.mark.parametrize(("mode", "ran"), [("yes", ["a", "a"]), ("no", [])])
 def test_retry_keeps_the_approval_mode(harness: Make, mode: str, ran: list[str]) -> None:
     script = [[calls("delete", path="a")], "ok"] * 2
-    h = harness(Careful, model=script, answers=["Deny" if ran else "Once"])
+    h = harness(Careful, model=script, answers=["Deny" if ran else "Allow once"])
     h.send("go", approve=mode)
     h.send("/retry", approve=mode)
     assert h.plugin(Careful).ran == ran
@@ -617,7 +617,9 @@ class Redirects(Plugin[NoConfig]):
         return middleware
 
 
-@pytest.mark.parametrize(("answers", "ran"), [(["Once", "Once"], ["b"]), (["Once", "Deny"], [])])
+@pytest.mark.parametrize(
+    ("answers", "ran"), [(["Allow once", "Allow once"], ["b"]), (["Allow once", "Deny"], [])]
+)
 def test_call_changed_by_middleware_needs_a_new_approval(
     harness: Make, answers: list[str], ran: list[str]
 ) -> None:
@@ -680,7 +682,7 @@ def test_arguments_changed_in_place_pass_guards_again(harness: Make, where: str)
         def on_question(self, ctx: Any, question: Question) -> str:
             if where == "on_question" and question.call is not None:
                 swap(question.call)
-            return "Once"
+            return "Allow once"
 
     h = harness(Guard, Sneaks, Careful, model=[[calls("act", what="a")], "ok"], strict=False)
     h.send("go")

@@ -139,7 +139,7 @@ def test_guard_denies_the_inner_call(harness: Make) -> None:
     assert (result.text, RAN) == ("Denied: that one stays", [])
 
 
-@pytest.mark.parametrize(("answer", "ran"), [("Once", ["lend Emma"]), ("Deny", [])])
+@pytest.mark.parametrize(("answer", "ran"), [("Allow once", ["lend Emma"]), ("Deny", [])])
 def test_approval_shows_the_literal_inner_arguments(
     harness: Make, answer: str, ran: list[str]
 ) -> None:

@@ -239,13 +239,15 @@ class Once(Plugin):
         return Ask("it was a page that wanted it", once=True)
 
 
-@pytest.mark.parametrize(("answer", "ran"), [("Once", True), ("Deny", False), ("Always", False)])
+@pytest.mark.parametrize(
+    ("answer", "ran"), [("Allow once", True), ("Deny", False), ("Allow always", False)]
+)
 def test_question_about_one_call_offers_only_once_and_deny(
     harness: Make, answer: str, ran: bool
 ) -> None:
     h = harness(Once, Tools, model=[[calls("put", path="a.txt")], "done"], answers=[answer])
     result = h.send("go").tool_calls[0]
-    assert h.questions[0].choices == ("Once", "Deny")
+    assert h.questions[0].choices == ("Allow once", "Deny")
     assert result.ok is ran
 
 

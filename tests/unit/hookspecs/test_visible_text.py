@@ -25,7 +25,7 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp"})
 
 
 @pytest.mark.parametrize(("text", "shown"), CASES["spelled"])
-def test_misleading_characters_are_spelled_out(text: str, shown: str) -> None:
+def test_misleading_characters_are_spell_out(text: str, shown: str) -> None:
     assert spell_out(text) == shown
 
 
@@ -34,7 +34,7 @@ def test_ordinary_writing_stays(text: str) -> None:
     assert spell_out(text) == spell_out_prose(text) == text
 
 
-def test_every_hidden_character_of_unicode_is_spelled_out() -> None:
+def test_every_hidden_character_of_unicode_is_spell_out() -> None:
     every = map(chr, range(sys.maxunicode + 1))
     hidden = [c for c in every if unicodedata.category(c) in HIDDEN and c not in " \n\t"]
     assert [c for c in hidden if spell_out(c) == c] == []

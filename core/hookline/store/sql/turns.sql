@@ -47,7 +47,8 @@ VALUES (:id, :session_id, :inbox_id,
         :owner);
 
 -- name: claim_turn!
-UPDATE turns SET owner = :node, resumes = resumes + CASE WHEN owner = :node THEN 0 ELSE 1 END
+UPDATE turns SET owner = :node, resumes = resumes + CASE WHEN owner = :node OR parked = 1 THEN 0 ELSE 1 END,
+                 parked = 0
 WHERE id = :id AND state = 'running' AND (owner IS NULL OR owner = :previous);
 
 -- name: end_turn!
@@ -59,12 +60,17 @@ UPDATE turns SET state = CASE WHEN :last IS NULL OR EXISTS
 WHERE id = :id;
 
 -- name: open_turns
+-- Without the turns that wait for an answer.
 SELECT t.*, i.body AS inbound FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
-WHERE t.session_id = :session_id AND t.state = 'running' ORDER BY t.number;
+WHERE t.session_id = :session_id AND t.state = 'running' AND NOT EXISTS (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
+                AND (q.expires IS NULL OR q.expires > :now))
+ORDER BY t.number;
 
 -- name: sessions_with_open_turns
 SELECT DISTINCT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id
-WHERE t.state = 'running' AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id));
+WHERE t.state = 'running' AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
+AND NOT EXISTS (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
+                AND (q.expires IS NULL OR q.expires > :now));
 
 -- name: undo_turn!
 UPDATE turns SET state = 'undone' WHERE id = :id;

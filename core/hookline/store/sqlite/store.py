@@ -46,6 +46,8 @@ log = logging.getLogger("hookline.store")
 _topics: WeakValueDictionary[str, Topics] = WeakValueDictionary()
 """Topics by database file, shared by all stores of that file in this process."""
 
+FOREIGN_WRITES_INTERVAL = 0.25
+"""Seconds between two checks for writes of other processes, while a task listens."""
 MAX_BATCH_WRITES = 256
 """Maximum number of writes in a transaction, so that other processes can write too."""
 
@@ -278,9 +280,25 @@ class SqliteStore:
 
     @asynccontextmanager
     async def listen(self, topic: str) -> AsyncIterator[AsyncIterator[str]]:
-        """Iterate over the payloads sent in this process from now on."""
+        """Iterate over the payloads sent in this process from now on.
+
+        Other processes cannot send any. After each of their writes, an empty payload says that some
+        may be missing.
+        """
         with self._topics.listen(topic) as payloads:
-            yield payloads
+            watching = asyncio.create_task(self._publish_foreign_writes(topic))
+            try:
+                yield payloads
+            finally:
+                watching.cancel()
+
+    async def _publish_foreign_writes(self, topic: str) -> None:
+        count = self._foreign_writes.count
+        while self._open:
+            await asyncio.sleep(FOREIGN_WRITES_INTERVAL)
+            if (now := self._foreign_writes.count) != count:
+                count = now
+                self._topics.publish(topic, "")
 
     def search_statements(self, table: str) -> Mapping[str, str]:
         """The statements ``create put delete query`` for a full-text ``table``."""

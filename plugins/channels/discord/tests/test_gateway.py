@@ -117,7 +117,7 @@ def test_admin_approves_with_button(api: DiscordApi, chat: int) -> None:
     api.find("hello back", BOSS)
     api.say(chat, "launch")
     question = api.find("sudo true", BOSS)
-    assert question.buttons == ["Once", "This session", "Always", "Deny"]
+    assert question.buttons == ["Allow once", "Allow in this session", "Allow always", "Deny"]
     api.press(question, "Deny", BOSS)
     api.find("Denied.", BOSS)
     api.find("finished", chat)

@@ -144,8 +144,13 @@ def test_only_admin_approves_with_button_even_without_prior_chat(feishu: Feishu,
     boss = feishu.room(BOSS)
     feishu.say(chat, "launch")
     question = feishu.find("sudo true", boss)
-    assert feishu.buttons(question) == ["Once", "This session", "Always", "Deny"]
-    feishu.press(question, "Once", next(iter(feishu.rooms[chat].people)))
+    assert feishu.buttons(question) == [
+        "Allow once",
+        "Allow in this session",
+        "Allow always",
+        "Deny",
+    ]
+    feishu.press(question, "Allow once", next(iter(feishu.rooms[chat].people)))
     feishu.find("Only an admin may answer this", boss)
     assert feishu.buttons(question)
     feishu.press(question, "Deny", BOSS)

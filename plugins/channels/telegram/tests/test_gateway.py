@@ -184,8 +184,8 @@ def test_only_admin_approves_with_button(api: BotApi, chat: int) -> None:
     api.find("hello back", BOSS)
     api.say(chat, "launch")
     question = api.find("sudo true", BOSS)
-    assert question.buttons == ["Once", "This session", "Always", "Deny"]
-    api.press(question, "Once", chat)
+    assert question.buttons == ["Allow once", "Allow in this session", "Allow always", "Deny"]
+    api.press(question, "Allow once", chat)
     api.find("Only an admin may answer this", BOSS)
     assert question.buttons
     api.press(question, "Deny", BOSS)

@@ -214,14 +214,14 @@ def test_button_of_another_message_is_ignored(group: Group, api: BotApi) -> None
     api.say(group.chat, "ask", ANN)
     question = api.find("Which one?", group.chat)
     other = Group(api, group.gateways, group.chat - 10**7)
-    made_up = {"inline_keyboard": [[{"text": "Always", "callback_data": "7"}]]}
+    made_up = {"inline_keyboard": [[{"text": "Allow always", "callback_data": "7"}]]}
     forged = [
         ShownMessage(group.chat, question.id, "text", "", "", markup=made_up),
         ShownMessage(other.chat, question.id, "text", "", "", markup=question.markup),
         ShownMessage(group.chat, 99_999, "text", "", "", markup=made_up),
     ]
     api.shown.extend(forged)
-    for one, label in zip(forged, ["Always", "Red", "Always"], strict=True):
+    for one, label in zip(forged, ["Allow always", "Red", "Allow always"], strict=True):
         before = len(api.texts(one.chat))
         api.press(one, label, ANN)
         api.wait(lambda b=before, c=one.chat: len(api.texts(c)) > b)

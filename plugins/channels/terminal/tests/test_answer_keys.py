@@ -16,7 +16,7 @@ from hookline_terminal.answer_keys import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-CHOICES = ("Once", "This session", "Always", "Deny")
+CHOICES = ("Allow once", "Allow in this session", "Allow always", "Deny")
 ENTER, ESC, TAB, UP, DOWN = "c-m", "escape", "c-i", "up", "down"
 KEYS = [*"1234oays ", ENTER, ESC, TAB, UP, DOWN, "left", "c-h", "c-d", "<bracketed-paste>"]
 
@@ -65,11 +65,11 @@ def test_unread_keys_delay_choices() -> None:
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        (["1", ENTER], "Once"),
-        (["3", "2", ENTER], "This session"),
-        ([DOWN, ENTER], "Once"),
-        ([UP, UP, ENTER], "Always"),
-        ([UP, DOWN, "c-j"], "Once"),
+        (["1", ENTER], "Allow once"),
+        (["3", "2", ENTER], "Allow in this session"),
+        ([DOWN, ENTER], "Allow once"),
+        ([UP, UP, ENTER], "Allow always"),
+        ([UP, DOWN, "c-j"], "Allow once"),
         (["4", ENTER], "Deny"),
         ([ESC], "Deny"),
         (["1", ENTER, ESC], "Deny"),

@@ -24,13 +24,13 @@ def launch(target: str = "moon") -> str:
 
 
 ANSWERS = [
-    *[("1\r", "Once", "It flew."), ("\x1b[B\x1b[B\r", "This session", "It flew.")],
+    *[("1\r", "Allow once", "It flew."), ("\x1b[B\x1b[B\r", "Allow in this session", "It flew.")],
     *[("\x1b", "Deny", "It stayed.")],
 ]
 MORE_ANSWERS = [
-    *[("3\r", "Always", "It flew."), ("\x1b[A\r", "Deny", "It stayed.")],
+    *[("3\r", "Allow always", "It flew."), ("\x1b[A\r", "Deny", "It stayed.")],
     *[("4\r", "Deny", "It stayed."), ("\x03", "Deny", "It stayed.")],
-    *[("\x04", "Deny", "It stayed."), ("31\r", "Once", "It flew.")],
+    *[("\x04", "Deny", "It stayed."), ("31\r", "Allow once", "It flew.")],
     ("\ttoo\x7f far\r", "Deny: to far", "It stayed: to far"),
 ]
 

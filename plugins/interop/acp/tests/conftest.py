@@ -25,7 +25,7 @@ class Editor:
     ``answer`` is the id of the option that is chosen, ``cancelled``, or a function of the request.
     """
 
-    def __init__(self, answer: Any = "Once") -> None:
+    def __init__(self, answer: Any = "Allow once") -> None:
         self.answer = answer
         self.updates: list[Any] = []
         self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []
@@ -150,7 +150,7 @@ class AcpHome:
         self,
         work: Callable[[Editor], Awaitable[T]],
         *plugins: Any,
-        answer: Any = "Once",
+        answer: Any = "Allow once",
         mode: str = "",
         editor: Editor | None = None,
         **more: Any,

@@ -284,7 +284,7 @@ def test_mcp_server_of_editor_is_approved_and_called(acp_process: AcpProcess) ->
     (acp_process.home / "config.yaml").write_text(
         acp_process.config + "plugins: {mcp: true}\n", "utf-8"
     )
-    editor = Editor(lambda asked: "choice-0" if "question" in asked.tool_call_id else "Once")
+    editor = Editor(lambda asked: "choice-0" if "question" in asked.tool_call_id else "Allow once")
     server = schema.McpServerStdio(
         name="notes",
         command=sys.executable,

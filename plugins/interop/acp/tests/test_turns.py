@@ -100,9 +100,9 @@ def test_approval_has_the_call_id_and_result_has_the_diff(acp_home: AcpHome) -> 
     assert asked.tool_call_id == states[0].tool_call_id
     assert "It changes things." in asked.content[0].content.text
     assert [(one.option_id, one.kind) for one in options] == [
-        ("Once", "allow_once"),
-        ("This session", "allow_always"),
-        ("Always", "allow_always"),
+        ("Allow once", "allow_once"),
+        ("Allow in this session", "allow_always"),
+        ("Allow always", "allow_always"),
         ("Deny", "reject_once"),
     ]
     first, second = states[-1].content
@@ -143,7 +143,9 @@ def test_call_denied_by_plugin_is_not_asked_about(acp_home: AcpHome) -> None:
     async def work(editor: Editor) -> Any:
         return await editor.say(await editor.begin(acp_home.workspace), "go")
 
-    _, editor = acp_home.talk(work, SampleTools, model=[calls("forbidden"), "No."], answer="Always")
+    _, editor = acp_home.talk(
+        work, SampleTools, model=[calls("forbidden"), "No."], answer="Allow always"
+    )
     assert editor.asked == []
     assert editor.states("forbidden") == ["pending", "failed"]
     assert "never done" in editor.call("forbidden")[-1].content[0].content.text
@@ -196,7 +198,7 @@ def test_cancel_during_approval_stops_turn(acp_home: AcpHome) -> None:
 
         async def answer() -> str:
             await never.wait()
-            return "Once"
+            return "Allow once"
 
         editor.answer = lambda _: answer()
         session = await editor.begin(acp_home.workspace)

@@ -122,7 +122,7 @@ def project(mcp_home: Any, **more: Any) -> Any:
 def ask(mcp_home: Any, approve: str = "ask", **options: Any) -> Any:
     """The result of a call by the terminal's person, who allows what is asked."""
     model = [calls("mcp_call", tool="mcp__small__say", arguments={"text": "hi"}), "done"]
-    agent = mcp_home.agent(model=model, answers=["Once"], **options)
+    agent = mcp_home.agent(model=model, answers=["Allow once"], **options)
     (result,) = agent.send("go", approve=approve, session=uuid.uuid4().hex).tool_calls
     agent.close()
     return result

@@ -69,9 +69,9 @@ def reply(text: str, id_: str = "r1", **more: Any) -> Reply:
 
 async def test_buttons_are_on_the_last_piece(start_channel: Any, platform: Platform) -> None:
     one = await start_channel(platform, {})
-    sent = await one.kit.send(reply(LONG, choices=("Once", "Deny")))
+    sent = await one.kit.send(reply(LONG, choices=("Allow once", "Deny")))
     shown = platform.chat("c")
-    assert [one.choices for one in shown] == [()] * (len(shown) - 1) + [("Once", "Deny")]
+    assert [one.choices for one in shown] == [()] * (len(shown) - 1) + [("Allow once", "Deny")]
     assert len(shown) > 2
     assert sent == tuple(one.id for one in shown)
 

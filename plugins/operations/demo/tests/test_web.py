@@ -73,7 +73,7 @@ def _look(visitor: Visitor) -> None:
     assert waits["question"]
     said = _decide(visitor, waits["id"], "Deny")
     assert said == "Refused, or not approved in time. The script did not run."
-    said = _decide(visitor, visitor.say("Install the linter."), "Once")
+    said = _decide(visitor, visitor.say("Install the linter."), "Allow once")
     assert said.startswith("You allowed it, so it ran, but it failed")
     typed = visitor.say("Who are you?")
     visitor.answered(typed)

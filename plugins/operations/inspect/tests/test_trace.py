@@ -172,7 +172,7 @@ def test_trace_shows_verdicts_and_reasons(harness: Make, data: Run) -> None:
 
     asked = [calls("write", path=path) for path in ("no", "ask", "known")]
     models = [asked, "done"]
-    h = harness(Inspect, Judge, Cache, Hands, model=models, core=TRACED, answers=["Once"])
+    h = harness(Inspect, Judge, Cache, Hands, model=models, core=TRACED, answers=["Allow once"])
     h.send("x")
     tree = data(h, "trace")
     no, ask, known = steps_named(tree, "write", "tool_call")
@@ -180,7 +180,7 @@ def test_trace_shows_verdicts_and_reasons(harness: Make, data: Run) -> None:
     assert steps_named(no, "write", "tool") == []
     assert (ask["verdict"], ask["reason"]) == ("ask", "is it wise?")
     (person,) = steps_named(ask, "on_question")
-    assert (person["verdict"], person["reason"]) == ("answer", "Once")
+    assert (person["verdict"], person["reason"]) == ("answer", "Allow once")
     (cache,) = steps_named(known, "around_tool")
     assert cache["verdict"] == "answer"
     assert steps_named(known, "write", "tool") == []

@@ -201,7 +201,7 @@ def test_commands_for_everyone_are_answered_during_another_turn(chats: MakeChats
     ]
 
 
-@pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Once"])
+@pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Allow once"])
 def test_forwarded_message_does_not_answer_a_question(
     chats: MakeChats, run: Run, text: str
 ) -> None:

@@ -53,7 +53,7 @@ def test_admin_approves_a_call(chats: MakeChats, run: Run, how: str, approvals: 
     one = chats(*beside(approvals), model=["hi", *LAUNCH], **BOSS)
     question, told, answer = run(one, story)
     assert (told, answer) == ("Allowed: once.", "done")
-    assert question.choices == ("Once", "This session", "Always", "Deny")
+    assert question.choices == ("Allow once", "Allow in this session", "Allow always", "Deny")
     lines = question.text.splitlines()
     assert lines[0] == "For fake:ann in chat group:"
     assert lines[1] == "Allow launch? it deletes"
@@ -91,7 +91,7 @@ def test_question_takes_one_answer(
 ) -> None:
     async def story(chats: Chats) -> list[Any]:
         question, answer = await asked(chats)
-        assert question.choices == ("Once", "Deny")
+        assert question.choices == ("Allow once", "Deny")
         code = code_of(question)
         lasting = [f"/answer {code} {word}" for word in ("always", "3", "session")]
         refused = [await chats.say("boss", text) for text in lasting]
@@ -107,7 +107,7 @@ def test_question_takes_one_answer(
 def test_button_answers_a_question(chats: MakeChats, run: Run) -> None:
     async def story(chats: Chats) -> list[Any]:
         question, answer = await asked(chats)
-        pressed = await chats.say("boss", "Once", reply_to=chats.delivered(question))
+        pressed = await chats.say("boss", "Allow once", reply_to=chats.delivered(question))
         return [pressed, await answer]
 
     assert run(chats(model=["hi", *LAUNCH], **BOSS), story) == ["Allowed: once.", "done"]
@@ -144,7 +144,9 @@ def test_button_pressed_before_the_message_is_recorded_answers(chats: MakeChats,
 
         chats.h.channel.send = slowly  # type: ignore[method-assign]
         question, answer = await asked(chats)
-        pressed = await chats.say("boss", "Once", reply_to=chats.delivered(question), kind="press")
+        pressed = await chats.say(
+            "boss", "Allow once", reply_to=chats.delivered(question), kind="press"
+        )
         return [pressed, await answer]
 
     one = chats(Divides, model=["hi", *LAUNCH], **BOSS)
@@ -160,7 +162,7 @@ def test_only_admins_answer_a_question(chats: MakeChats, run: Run, approvals: bo
             await chats.say("eve", f"{code} 1"),
             await chats.say("eve", f"/answer {code} once", "boss"),
             await chats.say("ann", f"/approve {code}", "group"),
-            await chats.say("eve", "Once", "boss", reply_to=chats.delivered(question)),
+            await chats.say("eve", "Allow once", "boss", reply_to=chats.delivered(question)),
         ]
         open_still = not answer.done()
         await chats.say("boss", f"{code} 4")
@@ -192,7 +194,7 @@ def test_author_of_the_turn_may_deny_but_not_approve(chats: MakeChats, run: Run)
     assert one.h.hooks["tool"] == []
 
 
-VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Once", "{} 1 2", "Hello 1"]
+VAGUE = ["1", "once", "yes", "{} yes", "{} 5", "{}", "x {} 1", "Allow once", "{} 1 2", "Hello 1"]
 
 
 @sampled("typed", VAGUE)

@@ -56,7 +56,7 @@ def test_removed_admin_cannot_approve(chats: MakeChats, run: Run, chat: str) -> 
         answer = await chats.begin("ann", "launch it", chat)
         await chats.until(chat, "Allow launch?")
         await pairing(chats, "revoke", "fake:ann")
-        told = await chats.say("ann", "Once", chat)
+        told = await chats.say("ann", "Allow once", chat)
         await answer
         return told
 

@@ -67,7 +67,7 @@ def test_auditor_cannot_approve(chats: MakeChats, run: Run) -> None:
         launch = await chats.begin("member", "launch it")
         shown = await chats.until("admin", "For fake:member")
         code = shown.text.split()[-2]
-        for text in ("1", f"/answer {code} once", f"/approve {code}", "Once"):
+        for text in ("1", f"/answer {code} once", f"/approve {code}", "Allow once"):
             answer = await chats.say("auditor", text, reply_to=chats.delivered(shown))
             assert (answer or "").startswith(NOTHING_ELSE)
         assert not launch.done()

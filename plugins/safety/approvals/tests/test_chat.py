@@ -106,7 +106,17 @@ def test_the_question_is_written_whole(chat: Callable[..., Chat]) -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    ["1", "2", "3", "once", "Once", " this session ", "ALWAYS", "/approve", "/approve session"],
+    [
+        "1",
+        "2",
+        "3",
+        "once",
+        "Allow once",
+        " this session ",
+        "ALWAYS",
+        "/approve",
+        "/approve session",
+    ],
 )
 def test_an_exact_answer_allows(chat: Callable[..., Chat], typed: str) -> None:
     one = chat()
@@ -154,14 +164,22 @@ CLOSED = "That question is answered, or its time is over. Nothing was changed."
 
 def test_the_question_has_buttons_and_a_press_answers_it(chat: Callable[..., Chat]) -> None:
     one = chat()
-    told = one.press(("go", "ann", None), ("Once", "ann", "delivered-1"))
-    assert one.h.channel.sent[0].choices == ("Once", "This session", "Always", "Deny")
+    told = one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"))
+    assert one.h.channel.sent[0].choices == (
+        "Allow once",
+        "Allow in this session",
+        "Allow always",
+        "Deny",
+    )
     assert told[1:] == ["Allowed: once.", "ok"]
 
 
 def test_a_press_of_somebody_else_is_told_so_and_changes_nothing(chat: Callable[..., Chat]) -> None:
     one = chat()
-    asked, presses = ("go", "ann", None), [(w, "bob", "delivered-1") for w in ("Always", "Deny")]
+    asked, presses = (
+        ("go", "ann", None),
+        [(w, "bob", "delivered-1") for w in ("Allow always", "Deny")],
+    )
     told = one.press(asked, *presses, ("Deny", "ann", "delivered-1"))
     refused = "Only the person whose request this is may answer."
     assert told[1:] == [refused, refused, "Denied.", "ok"]
@@ -170,9 +188,9 @@ def test_a_press_of_somebody_else_is_told_so_and_changes_nothing(chat: Callable[
 
 def test_a_press_answers_its_own_question_alone(chat: Callable[..., Chat]) -> None:
     one = chat(turns=2)
-    first = [("go", "ann", None), ("Once", "ann", "delivered-1")]  # 1, 2 and, of the turn, 3
+    first = [("go", "ann", None), ("Allow once", "ann", "delivered-1")]  # 1, 2 and, of the turn, 3
     one.press(*first)
-    told = one.press(("go", "ann", None), ("Once", "ann", "delivered-1"), more=3)
+    told = one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"), more=3)
     assert told[4:] == [CLOSED]
     assert one.ran == [True]
     assert one.press(("Deny", "ann", "delivered-4"), more=6)[5:] == ["Denied.", "ok"]
@@ -186,15 +204,17 @@ def test_a_press_of_a_message_from_before_a_restart_answers_nothing_else(
     open now."""
     one = chat()
     assert one.talk("go", more=0) == [WHOLE]
-    one.h.run(one.h.channel.say("Always", user="ann", kind="press", reply_to="old", target="old"))
+    one.h.run(
+        one.h.channel.say("Allow always", user="ann", kind="press", reply_to="old", target="old")
+    )
     assert one.talk("deny", more=2)[1:3] == ["Denied.", "ok"]
     assert one.ran == []
 
 
 def test_a_press_when_nothing_waits_is_no_message(chat: Callable[..., Chat]) -> None:
     one = chat()
-    one.press(("go", "ann", None), ("Once", "ann", "delivered-1"))
-    assert one.press(("Once", "ann", "delivered-1"), more=3)[3:] == [CLOSED]
+    one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"))
+    assert one.press(("Allow once", "ann", "delivered-1"), more=3)[3:] == [CLOSED]
     assert len(one.h.model.requests) == 2
 
 
@@ -261,7 +281,7 @@ def test_the_question_can_be_shown_again(chat: Callable[..., Chat]) -> None:
 def test_a_press_of_a_button_answers(chat: Callable[..., Chat]) -> None:
     """A channel with buttons can hand in the choice as a message."""
     one = chat()
-    assert one.talk("go", "This session")[1] == "Allowed: this session."
+    assert one.talk("go", "Allow in this session")[1] == "Allowed: this session."
 
 
 def test_a_late_answer_is_an_ordinary_message(harness: Make) -> None:
@@ -292,7 +312,7 @@ class Admin(Plugin):
     async def on_question(self, ctx: Any, question: Question) -> str:
         self.asked.set()
         await self.said.wait()
-        return "Once"
+        return "Allow once"
 
 
 def test_what_an_admin_is_asked_the_person_may_only_refuse(harness: Make) -> None:
@@ -351,7 +371,7 @@ async def _open_question(one: Chat) -> None:
 @pytest.mark.parametrize(
     "more", [{"forwarded": "Bob"}, {"kind": "edit"}, {"kind": "reaction"}], ids=str
 )
-@pytest.mark.parametrize("text", ["1", "Once"])
+@pytest.mark.parametrize("text", ["1", "Allow once"])
 def test_only_the_asker_s_own_words_answer(
     chat: Callable[..., Chat], text: str, more: dict[str, str]
 ) -> None:
@@ -387,7 +407,7 @@ def test_once_offers_two_choices_and_numbers_them(chat: Callable[..., Chat]) -> 
     one = chat(tool=Cautious)
     asked, denied, reply = one.talk("go", "2")
     assert asked.splitlines()[-3:-1] == ["1. Once", "2. Deny"]
-    assert one.h.channel.sent[0].choices == ("Once", "Deny")
+    assert one.h.channel.sent[0].choices == ("Allow once", "Deny")
     assert (denied, reply, one.ran) == ("Denied.", "ok", [])
 
 
@@ -474,7 +494,7 @@ def test_a_press_that_core_was_told_of_early_counts(chat: Callable[..., Chat]) -
         await one.h.channel.say("go", user="ann")
         await one.h.channel.replies(1)
         pressed = {"reply_to": "delivered-1", "kind": "press", "received": before}
-        await one.h.channel.say("Once", user="ann", **pressed)
+        await one.h.channel.say("Allow once", user="ann", **pressed)
         await one.h.channel.replies(3)
 
     one.h.run(talk())

@@ -42,7 +42,8 @@ def outcomes(h: Any, turns: int, **options: Any) -> list[bool]:
 
 
 @pytest.mark.parametrize(
-    ("choice", "asked"), [("Once", 2), ("This session", 1), ("Always", 1), ("Deny", 2)]
+    ("choice", "asked"),
+    [("Allow once", 2), ("Allow in this session", 1), ("Allow always", 1), ("Deny", 2)],
 )
 def test_a_choice_is_remembered_as_far_as_it_goes(harness: Make, choice: str, asked: int) -> None:
     h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=[choice] * 2)
@@ -56,7 +57,7 @@ def test_an_answer_that_is_no_choice_is_a_refusal(harness: Make, answer: str) ->
     assert outcomes(h, 1) == [False]
 
 
-@pytest.mark.parametrize(("choice", "asked"), [("This session", 2), ("Always", 1)])
+@pytest.mark.parametrize(("choice", "asked"), [("Allow in this session", 2), ("Allow always", 1)])
 def test_another_session_has_only_what_is_always(harness: Make, choice: str, asked: int) -> None:
     h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=[choice] * 2)
     h.send("go", session="one")
@@ -65,7 +66,9 @@ def test_another_session_has_only_what_is_always(harness: Make, choice: str, ask
 
 
 def test_what_was_granted_for_the_session_ends_with_it(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=["This session"])
+    h = harness(
+        Approvals, Launcher, model=launching("moon", "moon"), answers=["Allow in this session"]
+    )
     assert outcomes(h, 1) == [True]
     h.send("/new")
     assert "No grants" in h.send("/grants").text
@@ -74,7 +77,7 @@ def test_what_was_granted_for_the_session_ends_with_it(harness: Make) -> None:
 
 
 def test_grants_outlive_the_process(harness: Make, tmp_path: Any) -> None:
-    for number, choice in enumerate(["Always", "This session"]):
+    for number, choice in enumerate(["Allow always", "Allow in this session"]):
         home = tmp_path / str(number)
         first = harness(Approvals, Launcher, model=launching("moon"), answers=[choice], home=home)
         first.send("go")
@@ -91,7 +94,7 @@ def test_a_changed_argument_asks_again(harness: Make) -> None:
         calls("launch", target="moon"),
         "ok",
     ]
-    h = harness(Approvals, Launcher, model=model, answers=["Always", "Deny", "Deny", "Deny"])
+    h = harness(Approvals, Launcher, model=model, answers=["Allow always", "Deny", "Deny", "Deny"])
     results = h.send("go").tool_calls
     assert [result.ok for result in results] == [True, False, False, False, True]
     assert len(h.questions) == 4
@@ -104,7 +107,7 @@ def test_another_workspace_asks_again(harness: Make, tmp_path: Any) -> None:
             Approvals,
             Launcher,
             model=launching("moon"),
-            answers=["Always"],
+            answers=["Allow always"],
             home=home,
             workspace=tmp_path / name,
         )
@@ -114,7 +117,7 @@ def test_another_workspace_asks_again(harness: Make, tmp_path: Any) -> None:
 
 
 def test_a_grant_is_for_one_person_in_one_chat(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching(*["moon"] * 4), answers=["Always"] * 3)
+    h = harness(Approvals, Launcher, model=launching(*["moon"] * 4), answers=["Allow always"] * 3)
 
     async def talk() -> None:
         await h.aopen()
@@ -128,26 +131,26 @@ def test_a_grant_is_for_one_person_in_one_chat(harness: Make) -> None:
 
 
 def test_a_grant_never_overrules_a_denial(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching("sun"), answers=["Always"])
+    h = harness(Approvals, Launcher, model=launching("sun"), answers=["Allow always"])
     assert h.send("go").tool_calls[0].text == "Denied: too hot"
     assert h.questions == []
 
 
 def test_without_a_person_nothing_is_asked_and_the_model_is_told(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching("moon"), answers=["Always"])
+    h = harness(Approvals, Launcher, model=launching("moon"), answers=["Allow always"])
     text = h.send("go", approve="no").tool_calls[0].text
     assert text.startswith("Denied: ")
     assert "no one can approve it" in text
 
 
 def test_a_grant_holds_when_its_person_is_not_there(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=["Always"])
+    h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=["Allow always"])
     assert outcomes(h, 1) == [True]
     assert outcomes(h, 1, approve="no") == [True]
 
 
 def test_scheduled_work_has_nobody_and_no_grants(harness: Make) -> None:
-    h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=["Always"])
+    h = harness(Approvals, Launcher, model=launching("moon", "moon"), answers=["Allow always"])
     outcomes(h, 1)
     turn = h.run(h.plugin(Approvals).host.run_turn("go", kind="scheduled"))
     assert [result.ok for result in turn.tool_calls] == [False]
@@ -218,14 +221,14 @@ class Side(Plugin):
 
 def test_questions_of_one_chat_are_asked_one_after_the_other(harness: Make) -> None:
     model = [[calls("look", target=f"star {n}") for n in range(4)], "ok"]
-    h = harness(Approvals, Silent, Side, model=model, answers=["Once"] * 4)
+    h = harness(Approvals, Silent, Side, model=model, answers=["Allow once"] * 4)
     assert all(result.ok for result in h.send("go").tool_calls)
     assert h.plugin(Silent).most == 1
 
 
 def test_an_answer_covers_the_same_call_that_waits_behind_it(harness: Make) -> None:
     model = [[calls("look", target="moon"), calls("look", target="moon")], "ok"]
-    h = harness(Approvals, Silent, Side, model=model, answers=["This session"])
+    h = harness(Approvals, Silent, Side, model=model, answers=["Allow in this session"])
     assert [result.ok for result in h.send("go").tool_calls] == [True, True]
     assert len(h.questions) == 1
 
@@ -241,7 +244,7 @@ class Sender(Plugin):
 
 def test_a_sub_agent_asks_in_its_persons_name(harness: Make) -> None:
     model = [calls("send_agent"), *launching("moon"), "done", *launching("moon")]
-    h = harness(Approvals, Launcher, Sender, model=model, answers=["This session"])
+    h = harness(Approvals, Launcher, Sender, model=model, answers=["Allow in this session"])
     h.send("go")
     assert outcomes(h, 1) == [True]
     assert len(h.questions) == 1
@@ -268,7 +271,7 @@ def test_grants_are_listed_and_revoked(harness: Make) -> None:
         Approvals,
         Launcher,
         model=launching("moon", "mars", "moon"),
-        answers=["Always", "This session"],
+        answers=["Allow always", "Allow in this session"],
     )
     outcomes(h, 2)
     lines = h.send("/grants").text.splitlines()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 MEANT = {"1", "2", "3", "4", "once", "this session", "always", "deny", "no"}
-CHOICES = ("Once", "This session", "Always", "Deny")
+CHOICES = ("Allow once", "Allow in this session", "Allow always", "Deny")
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=20))
@@ -75,7 +75,7 @@ def test_a_long_line_is_marked_with_what_is_around() -> None:
 
 
 def question(preview: str, text: str = "Allow bash? It deletes.") -> Question:
-    return Question(text, ("Once", "Deny"), preview, kind="approval")
+    return Question(text, ("Allow once", "Deny"), preview, kind="approval")
 
 
 def test_the_text_shows_a_preview_to_its_last_character() -> None:

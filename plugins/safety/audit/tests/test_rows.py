@@ -55,7 +55,9 @@ def test_questions_answers_and_refusals_have_rows(home: Home) -> None:
         "done",
     ]
     plugins = (AuditPlugin, Works)
-    with closing(Harness(*plugins, home=home.path, model=model, answers=["Once", "Deny"])) as h:
+    with closing(
+        Harness(*plugins, home=home.path, model=model, answers=["Allow once", "Deny"])
+    ) as h:
         h.send("go")
     assert told(home, "ask") == [("launch", "asked")] * 2
     assert told(home, "answer") == [("launch", "approved"), ("launch", "denied")]

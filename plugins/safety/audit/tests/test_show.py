@@ -31,7 +31,9 @@ def asked(home: Home) -> Home:
         calls("query", sql="SELECT 2"),
         "two",
     ]
-    with closing(Harness(AuditPlugin, Works, home=home.path, model=model, answers=["Once"])) as h:
+    with closing(
+        Harness(AuditPlugin, Works, home=home.path, model=model, answers=["Allow once"])
+    ) as h:
         for text in ("launch", "delete it", "look"):
             h.send(text)
     return home

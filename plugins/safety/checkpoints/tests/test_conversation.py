@@ -125,11 +125,11 @@ def test_completion_offers_hashes_with_time_and_title(
 @pytest.mark.parametrize(
     ("args", "answer", "content", "told"),
     [
-        ("", "Once", "0", "The files are back"),
+        ("", "Allow once", "0", "The files are back"),
         ("", "Deny", "1", "Nothing was put back. It was not approved."),
         ("", None, "1", "Nothing was put back. No one could be asked"),
         (" files", "Deny", "1", "Nothing was put back."),
-        (" both", "Once", "0", "Removed from the conversation: 1 turn."),
+        (" both", "Allow once", "0", "Removed from the conversation: 1 turn."),
         (" conversation", "Deny", "1", "Nothing was put back."),
         (" -- n.txt", "Deny", "1", "Nothing was put back."),
     ],
@@ -156,6 +156,6 @@ def test_rewind_on_a_network_channel_needs_approval(
     assert told in h.run(talk())
     assert (chat.work / "n.txt").read_text() == content
     (question,) = h.questions
-    assert (question.kind, question.choices) == ("approval", ("Once", "Deny"))
+    assert (question.kind, question.choices) == ("approval", ("Allow once", "Deny"))
     assert question.call is not None
     assert ("~ n.txt" in question.preview) == (args != " conversation")

@@ -189,7 +189,7 @@ def test_network_chat_rewinds_its_own_workspace(make_chat: Callable[..., Workspa
     async def work() -> list[str]:
         answers = await talk(channel, ("c", "make it"), ("c", "/rewind"))
         hash_ = answers[1].splitlines()[1].split()[0]
-        chat.harness.answers[:] = ["Once"]
+        chat.harness.answers[:] = ["Allow once"]
         await channel.say(f"/rewind {hash_}", chat="c")
         return [*answers, (await channel.replies(3))[-1].text]
 

@@ -75,7 +75,7 @@ def test_auto_lets_calls_pass_and_is_the_default(harness: MakeHarness) -> None:
 def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -> None:
     new = calls("write", path="note.txt", content="new\n")
     step = [calls("look"), new, calls("unknown"), "done"]
-    h = harness(Permissions, Hands, model=step, answers=["Once", "Deny"])
+    h = harness(Permissions, Hands, model=step, answers=["Allow once", "Deny"])
     (h.workspace).mkdir(parents=True)
     (h.workspace / "note.txt").write_text("old\n")
     assert h.send("/mode ask").text.startswith("Mode ask: ")
@@ -85,7 +85,7 @@ def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -
         "Denied: it may change something, so it needs a yes (mode ask); the person did"
     )
     assert [question.choices for question in h.questions] == [
-        ("Once", "This session", "Always", "Deny")
+        ("Allow once", "Allow in this session", "Allow always", "Deny")
     ] * 2
     assert "-old\n+new" in h.questions[0].preview
 
@@ -125,7 +125,9 @@ def _block(request: Any) -> str:
 
 
 def test_an_accepted_plan_goes_back_to_the_mode_from_before(harness: MakeHarness) -> None:
-    h = harness(Permissions, Hands, model=["the plan", calls("write"), "done"], answers=["Once"])
+    h = harness(
+        Permissions, Hands, model=["the plan", calls("write"), "done"], answers=["Allow once"]
+    )
     for command in ("/mode ask", "/mode plan"):
         h.send(command)
     h.send("go")

@@ -76,7 +76,7 @@ def act(h: Harness, name: str, approve: str = "ask", **arguments: Any) -> str:
 
 
 def test_writing_over_a_file_is_asked_about_as_a_diff(harness: MakeHarness, other: Path) -> None:
-    h = harness(Permissions, Hands, answers=["Deny", "Once"])
+    h = harness(Permissions, Hands, answers=["Deny", "Allow once"])
     old = str(other / "old.txt")
     assert act(h, "write", path=old, content="new\n").startswith("Denied: ")
     assert (other / "old.txt").read_text() == "old\n"

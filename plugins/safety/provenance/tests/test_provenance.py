@@ -152,7 +152,7 @@ def test_what_lasts_or_leaves_asks_after_a_page_was_read(make: Make, call: ToolC
     h = make(*read_then(call), answers=["Deny"])
     result = h.send(f"read {PAGE}").tool_calls[-1]
     (question,) = h.questions
-    assert question.choices == ("Once", "Deny")
+    assert question.choices == ("Allow once", "Deny")
     assert PAGE in question.preview
     for value in call.arguments.values():
         assert value in question.preview
@@ -203,12 +203,12 @@ def test_the_mark_stays_in_the_next_turns_and_ends_with_the_conversation(make: M
 
 
 def test_a_grant_for_always_does_not_cover_it(make: Make) -> None:
-    h = make(*read_then(calls("remember", text="a")), answers=["Always"])
+    h = make(*read_then(calls("remember", text="a")), answers=["Allow always"])
     assert not h.send(f"read {PAGE}").tool_calls[-1].ok
 
 
 def test_once_allows_the_call_and_what_it_learns(make: Make) -> None:
-    h = make(*read_then(calls("remember", text="a")), answers=["Once"])
+    h = make(*read_then(calls("remember", text="a")), answers=["Allow once"])
     assert h.send(f"read {PAGE}").tool_calls[-1].ok
     assert h.plugin(World).remembered == ["a"]
 

@@ -75,7 +75,7 @@ def test_typed_text_waits_for_approval(make_chat: Make, shop: Site) -> None:
     assert browser_chat.do("submit", ref=button).startswith("Denied: ")
     assert shop.paths("POST") == []
     assert "Alice" not in browser_chat.read()
-    browser_chat.answer("Once")
+    browser_chat.answer("Allow once")
     assert 'heading "Thanks"' in browser_chat.do("submit", ref=button)
     assert shop.asked[-1] == (
         "POST",
@@ -93,7 +93,7 @@ def test_typed_text_waits_for_approval(make_chat: Make, shop: Site) -> None:
         '  csrf = "xyz" (hidden)',
         '  go = "1"',
     ]
-    assert browser_chat.harness.questions[-1].choices == ("Once", "Deny")
+    assert browser_chat.harness.questions[-1].choices == ("Allow once", "Deny")
     assert "s3cret" not in browser_chat.do("back")
 
 
@@ -116,7 +116,7 @@ def test_page_changed_during_the_approval_gets_nothing(make_chat: Make, site: Si
     browser_chat = make_chat(site)
     told = browser_chat.open(f"{site.url}/")
     browser_chat.do("type", ref=ref_of(told, '"Name"'), text="Alice")
-    browser_chat.answer("Once")
+    browser_chat.answer("Allow once")
     assert "the page changed while the person was asked" in browser_chat.do(
         "submit", ref=ref_of(told, '"Go"')
     )
@@ -135,7 +135,7 @@ def test_only_the_submit_action_submits_a_form(make_chat: Make, shop: Site) -> N
     held = browser_chat.do("click", ref=ref_of(told, "Buy"))
     assert f"held back, because it was not approved: POST {shop.url}/buy" in held
     assert shop.paths("POST") == []
-    browser_chat.answer("Once")
+    browser_chat.answer("Allow once")
     browser_chat.do("submit", ref=ref_of(told, "Buy"))
     assert shop.paths("POST") == ["/buy"]
     assert "Press generic on" in browser_chat.questions[-1]
@@ -189,7 +189,7 @@ def test_dialogs_are_reported_and_answered_safely(make_chat: Make, site: Site) -
     told = browser_chat.do("click", ref=button)
     assert "a dialog (confirm, dismissed) said: Delete all?" in told
     assert told.splitlines()[0] == "false"
-    browser_chat.answer("Once")
+    browser_chat.answer("Allow once")
     told = browser_chat.do("submit", ref=button)
     assert "a dialog (confirm, accepted) said: Delete all?" in told
     assert told.splitlines()[0] == "true"
@@ -271,7 +271,7 @@ def test_upload_takes_a_workspace_file_and_needs_approval(
     )
     assert browser_chat.do("upload", ref=place, text="none.txt").startswith("Error: ")
     assert browser_chat.questions == []
-    browser_chat.answer("Once", "Once")
+    browser_chat.answer("Allow once", "Allow once")
     browser_chat.do("upload", ref=place, text="notes.txt")
     assert 'Upload "notes.txt" (8 bytes, SHA-256' in browser_chat.questions[0]
     assert "Thanks" in browser_chat.do("submit", ref=ref_of(told, '"Go"'))
@@ -339,7 +339,7 @@ def test_submit_asks_once_and_shows_what_was_read(make_chat: Make, site: Site) -
     told = browser_chat.open(f"{site.url}/")
     browser_chat.do("type", ref=ref_of(told, '"Key"'), text="words for them")
     asked = len(browser_chat.questions)
-    browser_chat.answer("Once")
+    browser_chat.answer("Allow once")
     browser_chat.do("submit", ref=ref_of(told, '"Go on"'))
     assert len(browser_chat.questions) == asked + 1
     question: Question = browser_chat.harness.questions[-1]

@@ -42,7 +42,9 @@ def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: Maria
 @pytest.mark.slow
 def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
-    asked = make_chat(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    asked = make_chat(
+        store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Allow once"]
+    )
     assert asked.query(sql).startswith("Denied: ")
     assert asked.query(sql).startswith("| count(*) |\n| --- |\n| 625 |")
     assert [one.preview for one in asked.h.questions] == [sql, sql]

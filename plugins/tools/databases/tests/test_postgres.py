@@ -44,7 +44,9 @@ def test_schema_has_one_line_per_table(make_chat: MakeDatabaseChat, store: Postg
 
 def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: PostgresShop) -> None:
     sql = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
-    asked = make_chat(store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Once"])
+    asked = make_chat(
+        store.url(store.reader), plugin={"max_cost": 50}, answers=["Deny", "Allow once"]
+    )
     assert asked.query("SELECT 1").startswith("| ?column? |")
     assert not asked.h.questions
     assert asked.query(sql).startswith("Denied: ")

@@ -72,7 +72,7 @@ def lost(asked: DatabaseChat) -> str:
 
 @pytest.mark.slow
 def test_write_runs_as_approved(make_chat: MakeDatabaseChat, url: str) -> None:
-    asked = make_chat(url, mode="write", answers=["Deny", "Once"])
+    asked = make_chat(url, mode="write", answers=["Deny", "Allow once"])
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
     assert lost(asked) == "| 0 |"
     result = asked.ask("db_write", db="shop", sql=UPDATE)
@@ -82,11 +82,11 @@ def test_write_runs_as_approved(make_chat: MakeDatabaseChat, url: str) -> None:
     assert question.preview.startswith(UPDATE)
     assert "2 rows of orders in shop" in question.preview
     assert "call first" in question.preview
-    assert question.choices == ("Once", "Deny")
+    assert question.choices == ("Allow once", "Deny")
 
 
 def test_approval_covers_one_write(make_chat: MakeDatabaseChat, url: str) -> None:
-    asked = make_chat(url, mode="write", answers=["Once", "Deny"])
+    asked = make_chat(url, mode="write", answers=["Allow once", "Deny"])
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
     assert "1 row changed" in asked.ask("db_write", db="shop", sql=insert).text
     delete = "DELETE FROM customers WHERE id = 9"
@@ -101,7 +101,7 @@ def test_write_is_denied_without_a_person(make_chat: MakeDatabaseChat, url: str)
 
 
 def test_read_only_connection_does_not_write(make_chat: MakeDatabaseChat, url: str) -> None:
-    asked = make_chat(url, answers=["Once"])
+    asked = make_chat(url, answers=["Allow once"])
     text = asked.ask("db_write", db="shop", sql=UPDATE).text
     assert text.startswith("Denied: ")
     assert "mode: write" in text
@@ -110,7 +110,7 @@ def test_read_only_connection_does_not_write(make_chat: MakeDatabaseChat, url: s
 
 @pytest.mark.slow
 def test_only_plain_writes_can_be_approved(make_chat: MakeDatabaseChat, url: str) -> None:
-    asked = make_chat(url, mode="write", answers=["Once"])
+    asked = make_chat(url, mode="write", answers=["Allow once"])
     for sql in REFUSED:
         text = asked.ask("db_write", db="shop", sql=sql).text
         assert text.startswith(("Denied: ", "Error: ")), sql
@@ -127,7 +127,7 @@ class Meddler(Plugin[NoConfig]):
     def on_question(self, ctx: Context, question: Question) -> str:
         """Say yes, too late."""
         type(self).meddle()
-        return "Once"
+        return "Allow once"
 
 
 def test_write_is_rolled_back_if_its_row_count_changed(
@@ -152,7 +152,7 @@ def test_write_is_rolled_back_if_its_row_count_changed(
 
 @pytest.mark.slow
 def test_last_write_is_undone_from_its_recorded_rows(make_chat: MakeDatabaseChat, url: str) -> None:
-    asked = make_chat(url, mode="write", answers=["Once", "Once", "Once"])
+    asked = make_chat(url, mode="write", answers=["Allow once", "Allow once", "Allow once"])
     before = asked.query("SELECT * FROM orders ORDER BY id").rpartition("(")[0]
     asked.ask("db_write", db="shop", sql=UPDATE)
     assert asked.h.cli("db undo shop").exit_code == 2
@@ -179,7 +179,7 @@ def test_last_write_is_undone_from_its_recorded_rows(make_chat: MakeDatabaseChat
 def test_schema_change_is_tried_if_it_can_be_rolled_back(
     make_chat: MakeDatabaseChat, url: str
 ) -> None:
-    asked = make_chat(url, mode="write", answers=["Deny", "Once"])
+    asked = make_chat(url, mode="write", answers=["Deny", "Allow once"])
     sql = "CREATE TABLE parcels (id INTEGER)"
     asked.ask("db_write", db="shop", sql=sql)
     question = asked.h.questions[0]
@@ -195,7 +195,7 @@ def test_approval_names_a_table_without_transactions(
     make_chat: MakeDatabaseChat, maria_server: Server
 ) -> None:
     with closing(MariaShop(maria_server, "till")) as shop:
-        asked = make_chat(shop.url(shop.owner), mode="write", answers=["Deny", "Once"])
+        asked = make_chat(shop.url(shop.owner), mode="write", answers=["Deny", "Allow once"])
         sql = "DELETE FROM events WHERE kind = 'view'"
         asked.ask("db_write", db="shop", sql=sql)
         assert "nothing undoes it" in asked.h.questions[0].text

@@ -230,7 +230,7 @@ def test_guard_sees_calls_of_a_sub_agent(harness: Make) -> None:
     [("yes", "made odd"), ("ask", "made odd"), ("no", "Denied: it is odd; no one can approve it")],
 )
 def test_calls_of_a_sub_agent_need_approval(harness: Make, approve: str, text: str) -> None:
-    h = harness(Guard, Delegate, SampleTools, model=touching("odd"), answers=["Once"])
+    h = harness(Guard, Delegate, SampleTools, model=touching("odd"), answers=["Allow once"])
     assert results(h, approve=approve)[0].text.startswith(text)
 
 

@@ -60,7 +60,7 @@ def test_write_to_a_control_file_needs_approval(make_session, path):
 
 
 def test_approved_write_is_made(make_session):
-    bench = make_session("Once")
+    bench = make_session("Allow once")
     assert bench("write_file", path=HOOK, content="x\n").startswith("Created")
     assert (bench.root / HOOK).read_text() == "x\n"
 
@@ -79,7 +79,7 @@ def test_approval_shows_the_whole_change(make_session):
 
 
 def test_approval_of_a_failing_edit_shows_its_arguments(make_session):
-    bench = make_session("Once")
+    bench = make_session("Allow once")
     bench.put("AGENTS.md", "a\n")
     assert (
         bench("edit_file", path="AGENTS.md", old_string="nowhere", new_string="x")[:6] == "Error:"

@@ -28,7 +28,7 @@ def test_ordinary_command_needs_no_approval(harness: MakeHarness) -> None:
 
 
 def test_denied_command_has_a_reason_and_no_question(harness: MakeHarness) -> None:
-    text, asked = run(harness, ("Always",), command="rm -rf /")
+    text, asked = run(harness, ("Allow always",), command="rm -rf /")
     assert text.startswith("Denied: This cannot be undone: `rm -rf /`")
     assert not asked
 
@@ -43,7 +43,7 @@ def test_approval_shows_the_literal_command(harness: MakeHarness) -> None:
 
 
 def test_approved_command_is_run(harness: MakeHarness) -> None:
-    text, asked = run(harness, ("Once",), command="ls / > /dev/null; echo listed")
+    text, asked = run(harness, ("Allow once",), command="ls / > /dev/null; echo listed")
     assert (text, asked) == ("listed\n[exit code 0]", True)
 
 
@@ -51,7 +51,7 @@ def test_hookline_command_can_be_approved_only_once(harness: MakeHarness) -> Non
     command = "true || hookline pairing approve 123456 --admin"
     h = harness(Shell, model=[calls("bash", command=command), "Done."], answers=["Deny"])
     assert h.send("go").tool_calls[0].text.startswith("Denied: ")
-    assert [question.choices for question in h.questions] == [("Once", "Deny")]
+    assert [question.choices for question in h.questions] == [("Allow once", "Deny")]
 
 
 KEEP = ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key")
@@ -119,7 +119,7 @@ def test_approved_command_never_shows_keys_below_the_folder_it_reads(
     harness: MakeHarness, tmp_path: Path, command: str
 ) -> None:
     folder = tmp_path / "me"
-    h = begun_at_home(folder, harness, command.replace("{folder}", str(folder)), "Always")
+    h = begun_at_home(folder, harness, command.replace("{folder}", str(folder)), "Allow always")
     text = h.send("go").tool_calls[0].text
     assert text.startswith("Denied: "), text
     assert "keeps its keys" in text
@@ -203,7 +203,7 @@ def test_approval_never_shows_hooklines_keys(
         (file := home / name).parent.mkdir(parents=True, exist_ok=True)
         file.write_text("canary")
     model = [calls("bash", command=command.format(home=home)), "Done."]
-    h = harness(Shell, model=model, answers=["Always"], home=home)
+    h = harness(Shell, model=model, answers=["Allow always"], home=home)
     text = h.send("go").tool_calls[0].text
     assert text.startswith("Denied: ")
     assert "keeps its keys" in text

@@ -132,12 +132,12 @@ def test_denied_call_is_not_answered_from_the_cache(bench: CachedTools) -> None:
 def test_call_that_needed_approval_is_run(bench: CachedTools) -> None:
     bench.call("price", item="tea")
     bench.shop.verdict = Ask("sure?")
-    bench.harness.answers += ["Once"]
+    bench.harness.answers += ["Allow once"]
     assert bench.call("price", item="tea") == "tea costs 2"
 
 
 def test_approval_is_requested_each_time(bench: CachedTools) -> None:
-    bench.harness.answers += ["Once", "Deny"]
+    bench.harness.answers += ["Allow once", "Deny"]
     assert bench.call("buy") == "bought 1"
     assert bench.call("buy").startswith("Denied: it costs money")
 

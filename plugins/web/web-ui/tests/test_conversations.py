@@ -92,7 +92,7 @@ def test_two_chats_have_separate_approvals(play: Any) -> None:
             for session in (one, two)
         }
         assert asked[one]["id"] != asked[two]["id"]
-        other = {"question": asked[one]["id"], "choice": "Once"}
+        other = {"question": asked[one]["id"], "choice": "Allow once"}
         await owner.ask("POST", f"/sessions/{two}/answer", 404, json=other)
         await owner.say(two, "/deny not this")
         refused = await owner.settled(two)

@@ -117,15 +117,15 @@ def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
         assert question["marks"] == ["rm -rf"]
         assert question["may_answer"] is True
         labels = [one["label"] for one in question["choices"]]
-        assert labels == ["Once", "This session", "Always", "Deny"]
+        assert labels == ["Allow once", "Allow in this session", "Allow always", "Deny"]
         assert found["session"]["question"] is True
         path, body = f"/sessions/{session}/answer", {"question": question["id"]}
-        await mia.ask("POST", path, 404, json={**body, "choice": "Once"})
+        await mia.ask("POST", path, 404, json={**body, "choice": "Allow once"})
         wrong = await owner.ask("POST", path, 400, json={**body, "choice": "Perhaps"})
         assert wrong["error"]["code"] == "no_choice"
         both = [
             owner.client.post(f"/api{path}", json={**body, "choice": one})
-            for one in ("Once", "Deny")
+            for one in ("Allow once", "Deny")
         ]
         answers = await asyncio.gather(*both)
 

@@ -28,9 +28,9 @@ KEY_HINT = "A number or ↑ ↓, then Enter. Esc"
 NOTHING_PICKED = "Type a number or use the arrows, then Enter."
 """Shown if Enter was pressed before anything was picked."""
 SCOPE_HINTS = {
-    "Once": "only this time",
-    "This session": "exactly this again, until the session ends",
-    "Always": "exactly this again, in this folder, from now on",
+    "Allow once": "only this time",
+    "Allow in this session": "exactly this again, until the session ends",
+    "Allow always": "exactly this again, in this folder, from now on",
 }
 """What each answer to an approval covers: plugin ``approvals`` grants one call as it is."""
 OWN_WORDS_HINT = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
@@ -110,7 +110,7 @@ def choice_fragments(
 
 def _scope(keys: AnswerKeys, choice: str, choices: Sequence[str], width: int) -> StyleAndTextTuples:
     """Return what a choice covers, beside it or, on a narrow screen, below it."""
-    if not keys.can_deny or "Always" not in choices or choice not in SCOPE_HINTS:
+    if not keys.can_deny or "Allow always" not in choices or choice not in SCOPE_HINTS:
         return []
     gap = " " * (max(map(len, SCOPE_HINTS)) - len(choice) + 2)
     hint = SCOPE_HINTS[choice]

@@ -80,11 +80,11 @@ def test_json_output_ends_with_result(harness: MakeHarness) -> None:
 def test_yes_and_no_input_options_answer_approvals(
     harness: MakeHarness, option: str, ok: bool
 ) -> None:
-    h = harness(Run, Talker, model=[calls("knock"), "done"], answers=["Once"])
+    h = harness(Run, Talker, model=[calls("knock"), "done"], answers=["Allow once"])
     done = h.cli(f"run hello --json {option}")
     (result,) = [line for line in lines(done) if line["type"] == "tool_result"]
     assert (done.exit_code, result["ok"]) == (0, ok)
-    assert h.answers == ["Once"], "a person was asked"
+    assert h.answers == ["Allow once"], "a person was asked"
 
 
 def test_refused_message_exits_1(harness: MakeHarness) -> None:

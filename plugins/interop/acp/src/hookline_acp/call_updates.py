@@ -122,7 +122,7 @@ def raw_input(call: ToolCall) -> Any:
 
     None if they are too long.
     """
-    plain = _spelled_out(call.arguments)
+    plain = _spell_out(call.arguments)
     if call.name in ("write_file", "edit_file"):
         plain = {name: value for name, value in plain.items() if name not in _DIFF_ARGUMENTS}
     if len(json.dumps(plain, default=str)) > MAX_INPUT_CHARS:
@@ -130,12 +130,12 @@ def raw_input(call: ToolCall) -> Any:
     return plain
 
 
-def _spelled_out(value: Any) -> Any:
+def _spell_out(value: Any) -> Any:
     if isinstance(value, str):
         return spell_out(value)
     if isinstance(value, Mapping):
-        return {spell_out(str(name)): _spelled_out(one) for name, one in value.items()}
-    return [_spelled_out(one) for one in value] if isinstance(value, list | tuple) else value
+        return {spell_out(str(name)): _spell_out(one) for name, one in value.items()}
+    return [_spell_out(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def text_content(text: str) -> schema.ContentToolCallContent:

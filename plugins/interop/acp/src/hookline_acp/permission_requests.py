@@ -19,16 +19,16 @@ from .sessions import EditorSession, OpenSessions
 
 DENY = "Deny"
 OPTION_KINDS: dict[str, schema.PermissionOptionKind] = {
-    "Once": "allow_once",
-    "This session": "allow_always",
-    "Always": "allow_always",
+    "Allow once": "allow_once",
+    "Allow in this session": "allow_always",
+    "Allow always": "allow_always",
     DENY: "reject_once",
 }
 """The choices of an approval, and what kind of option the editor shows."""
 OPTION_NAMES = {
-    "Once": "Allow once",
-    "This session": "Allow for this session",
-    "Always": "Always allow",
+    "Allow once": "Allow once",
+    "Allow in this session": "Allow for this session",
+    "Allow always": "Always allow",
     DENY: "Deny",
 }
 REFUSALS = frozenset({"deny", "decline", "cancel", "no"})

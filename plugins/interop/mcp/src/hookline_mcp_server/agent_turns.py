@@ -14,7 +14,7 @@ from .config import McpServerConfig
 from .session_reader import SessionReader, truncate
 
 CHANNEL = "mcp"
-DENY, ONCE = "Deny", "Once"
+DENY, ONCE = "Deny", "Allow once"
 MAX_PROMPT_CHARS = 100_000
 """Characters of a prompt."""
 ANSWER_TIMEOUT = 280.0

@@ -83,7 +83,7 @@ def test_caller_continues_only_its_own_sessions(serve: Serve) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("choice", "times"), [("Once", 1), ("Deny", 0)])
+@pytest.mark.parametrize(("choice", "times"), [("Allow once", 1), ("Deny", 0)])
 def test_caller_answers_approval_only_if_config_allows(
     serve: Serve, choice: str, times: int
 ) -> None:
@@ -98,9 +98,9 @@ def test_caller_answers_approval_only_if_config_allows(
             output = await called(client, "events_wait", cursor=cursor)
             cursor = output["cursor"]
             found = [one for one in output["events"] if one["type"] == "question"]
-        wrong = await called(client, "permissions_respond", question="x", choice="Once")
+        wrong = await called(client, "permissions_respond", question="x", choice="Allow once")
         greedy = await called(
-            client, "permissions_respond", question=found[0]["id"], choice="Always"
+            client, "permissions_respond", question=found[0]["id"], choice="Allow always"
         )
         assert wrong.startswith("Error: ")
         assert greedy.startswith("Error: ")

@@ -93,7 +93,7 @@ def test_long_message_is_read_in_bounded_parts(serve: Serve, piece: str) -> None
         ("session_search", {"query": "x"}, "session-search"),
         ("memory_recall", {"query": "x"}, "memory"),
         ("messages_send", {"session": "a", "text": "hi"}, "unknown tool"),
-        ("permissions_respond", {"question": "a", "choice": "Once"}, "unknown tool"),
+        ("permissions_respond", {"question": "a", "choice": "Allow once"}, "unknown tool"),
     ],
 )
 def test_invalid_arguments_are_refused_with_an_error_sentence(

@@ -97,6 +97,11 @@ class AdminChats:
             return False  # the writer of an unreadable message is unknown
         return writers <= {inbound.user_id}
 
+    def writer(self, channel: str, chat_id: str) -> str:
+        """The only writer of a chat; empty if it is unknown or has several."""
+        known = (self._known or {}).get((channel, chat_id))
+        return known.writer if known is not None else ""
+
     def is_private(self, channel: str, chat_id: str, user_id: str) -> bool:
         """Whether only this person reads the chat, as far as is known.
 

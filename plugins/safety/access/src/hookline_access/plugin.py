@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,17 +17,17 @@ from hookline_hookspecs import (
     Host,
     Inbound,
     Plugin,
-    Question,
     Route,
+    StoredQuestion,
     StoreError,
     ToolCall,
     Turn,
     command,
     hookimpl,
 )
-from hookline_hookspecs.audit import approved
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Importer, LateImporter
+from hookline_hookspecs.optional_services import QuestionChat
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 
 from .chats import AdminChats, Chat
@@ -39,8 +38,8 @@ from .directory import AccessDirectory
 from .group_turns import GroupTurns, command_in
 from .notices import StrangerNotices
 from .pairing import PairingRequest, PairingRequests
+from .pairing_prompts import PairingPrompts
 from .people import MAX_ID_BYTES, People, Person, Role
-from .questions import AdminQuestions
 from .role_permissions import TableRolePermissions
 from .roles import role_table
 from .texts import (
@@ -48,19 +47,15 @@ from .texts import (
     BLOCK,
     BLOCKED,
     CLAIMED,
-    DENY,
     IN_PRIVATE,
     LET_IN,
     MORE_REQUESTS,
     NOT_YOURS,
     REMOVED,
-    choice_words,
     claim_text,
     no_code_left_text,
     on_one_line,
     pairing_prompt,
-    parse_choice,
-    question_text,
     request_text,
     waiting_text,
 )
@@ -81,7 +76,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._chats = AdminChats(host, self.people)
         self.pairing = PairingRequests(config, host, self.people)
         self.claims = AdminClaims(config, host, self.people)
-        self._questions = AdminQuestions(host)
+        self._prompts = PairingPrompts(host)
         self._turns = GroupTurns(host)
         self._notices = StrangerNotices(host)
         self._askers: OrderedDict[str, Person] = OrderedDict()
@@ -124,6 +119,33 @@ class AccessControl(Plugin[AccessConfig]):
         except HooklineError as error:
             self.log.error("cannot read who may approve; refusing: %s", error)
             return False
+
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        """Whether this person may answer: an admin, and for what is no approval also the asker.
+
+        False if the store cannot be read.
+        """
+        person = Person.on(channel, user_id)
+        if not self._is_network(channel):
+            return True
+        try:
+            role = await self.people.role(person)
+        except HooklineError as error:
+            self.log.error("cannot read who may answer; refusing: %s", error)
+            return False
+        is_asker = (question.channel, question.asker) == (channel, user_id)
+        is_own = is_asker and question.kind in ("clarify", "form")
+        return person.can_be_known and (role.may_decide or (is_own and role.may_write))
+
+    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
+        """The turn's own chat if its person may answer, else a private chat of each admin."""
+        asker = Person.on(question.channel, question.asker)
+        if await self.may_answer(question, question.channel, question.asker):
+            return [QuestionChat(question.channel, question.chat_id, question.asker)]
+        if not self._is_network(asker.channel):
+            return []
+        chats = await self._chats.of_admins()
+        return [QuestionChat(*chat, self._chats.writer(*chat)) for chat in chats]
 
     def is_operator(self, inbound: Inbound) -> bool:
         """Whether this is a message of an admin in a private chat."""
@@ -175,7 +197,7 @@ class AccessControl(Plugin[AccessConfig]):
         if inbound.forwarded:
             self._turns.accepted(inbound)
             return None
-        answer = await self._questions.command_of(inbound)
+        answer = await self._prompts.command_of(inbound)
         if answer is None:
             return await self._decide_in_group(inbound, role)
         return replace(inbound, text=answer) if role.may_decide else Deny(NOT_YOURS)
@@ -232,11 +254,11 @@ class AccessControl(Plugin[AccessConfig]):
             return
         if detail == "more":
             for chat in await self._chats.of_admins():
-                await self._questions.show(chat, MORE_REQUESTS)
+                await self._prompts.show(chat, MORE_REQUESTS)
             return
         text, choices = request_text(request), (LET_IN, BLOCK)
         for chat in await self._chats.of_admins():
-            await self._questions.show(chat, text, choices, f"/pair {code}")
+            await self._prompts.show(chat, text, choices, f"/pair {code}")
 
     # The first admin
 
@@ -245,7 +267,7 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             _print(f"hookline: warning: {fault}\n")
         await self._chats.load()
-        await self._questions.prune()
+        await self._prompts.prune()
         if not await self.people.has_admin():
             await self._print_claim_code()
 
@@ -290,85 +312,7 @@ class AccessControl(Plugin[AccessConfig]):
             return None
         return None if (await self.people.role(asker)).may_write else Deny(REMOVED)
 
-    @hookimpl
-    async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Ask the admins for an approval, unless the person is one.
-
-        For others it never returns None, because core and ``approvals`` would then ask the person.
-        """
-        if question.kind != "approval" or not ctx.interactive:
-            return None
-        asker = self._asker(ctx)
-        if not self._is_network(asker.place):
-            return None
-        try:
-            if asker.can_be_known and await self.people.role(asker) is Role.ADMIN:
-                return None
-            choice = await self._ask_admins(ctx, question, asker)
-            return choice if await self._may_still_write(asker) else DENY
-        except Exception as error:
-            self.log.exception("cannot ask an admin; refusing the approval")
-            ctx.notify(f"No admin could be asked, so it was refused: {error}")
-            return DENY
-
-    async def _may_still_write(self, asker: Person) -> bool:
-        """Whether the person has kept the right to write while an admin was asked."""
-        return not asker.can_be_known or (await self.people.role(asker)).may_write
-
-    async def _ask_admins(self, ctx: Context, question: Question, asker: Person) -> str:
-        name = question.call.name if question.call is not None else "it"
-        here = (ctx.session.channel, ctx.session.chat_id)
-        shows: list[asyncio.Task[bool]] = []
-        with self._questions.opened(question.choices, ctx.session.id) as waiting:
-            text = question_text(question, waiting.code, asker, here[1])
-            try:
-                async with (
-                    asyncio.timeout(self.config.timeout),
-                    self._questions.answered_elsewhere(waiting),
-                ):
-                    for chat in await self._chats.of_admins():
-                        show = self._questions.show(
-                            chat, text, question.choices, f"/answer {waiting.code}"
-                        )
-                        shows.append(self.host.spawn(show, "ask"))
-                    if not await _any(shows):
-                        ctx.notify(f"No admin can be reached, so {name} was refused.")
-                        return DENY
-                    notice = f"An admin is asked whether {name} may run."
-                    shows.append(self.host.spawn(self._questions.show(here, notice), "notify"))
-                    return await waiting.answer
-            except TimeoutError:
-                ctx.notify(f"No admin answered in time, so {name} was refused.")
-                return DENY
-            finally:
-                for task in shows:
-                    task.cancel()
-
     # Commands of admins
-
-    @command("/answer", audience="admins", immediate=True, category="Model and safety")
-    async def answer(self, ctx: Context, args: str) -> str:
-        """Answer an approval as an admin: /answer CODE once|session|always|deny."""
-        if not await self._may_decide(ctx):
-            return NOT_YOURS
-        code, _, words = args.partition(" ")
-        waiting = self._questions.find(code)
-        if waiting is None and (choices := await self._questions.choices_elsewhere(code)):
-            if (choice := parse_choice(words, choices)) is None:
-                return f"Write /answer {code.upper()} and {choice_words(choices)}."
-            await self._questions.answer_elsewhere(code, choice)
-            self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), code, choice)
-            return _answer_text(choice)
-        if waiting is None:
-            return f"No question {on_one_line(code, 20)} is open; it may have been answered."
-        choice = parse_choice(words, waiting.choices)
-        if choice is None:
-            return f"Write /answer {waiting.code} and {choice_words(waiting.choices)}."
-        approved(self.host, waiting.session, str(Person.of(ctx.turn.inbound)))
-        if not waiting.settle(choice):
-            return "Already answered by another admin."
-        self.log.warning("%s answered %s: %s", Person.of(ctx.turn.inbound), waiting.code, choice)
-        return _answer_text(choice)
 
     @command("/pair", audience="admins", immediate=True, category="People and schedule")
     async def pair(self, ctx: Context, args: str) -> str:
@@ -416,7 +360,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _welcome(self, request: PairingRequest) -> None:
         chat: Chat = (request.person.place, request.chat_id)
-        await self._questions.show(chat, "You have been let in. Write again.")
+        await self._prompts.show(chat, "You have been let in. Write again.")
 
     async def _may_decide(self, ctx: Context) -> bool:
         """Whether the person is an admin, in any chat, or writes in the terminal."""
@@ -447,23 +391,11 @@ class AccessControl(Plugin[AccessConfig]):
         register(Check("lists", lambda: lists_check(self.config)))
 
 
-def _answer_text(choice: str) -> str:
-    return "Denied." if choice == DENY else f"Allowed: {choice.lower()}."
-
-
 def _is_single_person_chat(inbound: Inbound) -> bool:
     """Whether a chat has one person: its channel says so, or else its id is the person's."""
     if inbound.private is None:
         return inbound.chat_id == inbound.user_id
     return inbound.private
-
-
-async def _any(shows: Sequence[asyncio.Task[bool]]) -> bool:
-    """Whether any task returns True; returns as soon as one does."""
-    for done in asyncio.as_completed(shows):
-        if await done:
-            return True
-    return False
 
 
 def _print(text: str) -> None:

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hookline_hookspecs import Question
-from hookline_hookspecs.visible_text import code_block, spell_out
+from hookline_hookspecs.visible_text import spell_out
 
 from .codes import format_code
 from .pairing import PairingRequest
 from .people import Person
 
-ONCE = "Once"
-SESSION = "This session"
-ALWAYS = "Always"
-DENY = "Deny"
 LET_IN = "Let in"
 BLOCK = "Block"
-CHOICES = (ONCE, SESSION, ALWAYS, DENY)
-"""The choices of an approval."""
-_APPROVAL_WORDS = {choice.casefold(): choice for choice in CHOICES} | {
-    "session": SESSION,
-    "no": DENY,
-}
 _PAIRING_WORDS = {**dict.fromkeys(("1", "let in"), LET_IN), **dict.fromkeys(("2", "block"), BLOCK)}
 MAX_LISTED_REQUESTS = 20
 AUDITORS = "You are an auditor here and can only use /audit, /insights, /whoami and /help."
@@ -32,20 +21,6 @@ MORE_REQUESTS = "More people are asking to be let in. /pair lists them."
 BLOCKED = "{} is blocked. To undo this, run `hookline pairing revoke` in the terminal."
 REMOVED = "the person for whom this turn runs may no longer write here"
 CLAIMED = "You are the first admin now. /help lists the commands."
-
-
-def parse_choice(typed: str, choices: Sequence[str]) -> str | None:
-    """The choice of an approval that ``typed`` names exactly, or None."""
-    word = typed.strip().casefold()
-    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
-    choice = numbered.get(word) or _APPROVAL_WORDS.get(word)
-    return choice if choice in choices else None
-
-
-def choice_words(choices: Sequence[str]) -> str:
-    """The words that answer ``choices``, such as ``once, session or deny``."""
-    words = [choice.casefold().removeprefix("this ") for choice in choices]
-    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def parse_pairing_choice(typed: str) -> str | None:
@@ -92,15 +67,6 @@ def request_text(request: PairingRequest) -> str:
         f"{person} wrote in chat {chat} and is not known here. Pairing code: {request.code}\n"
         f"To let them in: /pair {request.code}. To block them: /pair {request.code} block."
     )
-
-
-def question_text(question: Question, code: str, asker: Person, chat_id: str) -> str:
-    """A question for an admin, complete, as Markdown."""
-    block = [code_block(spell_out(question.preview))] if question.preview else []
-    choices = [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
-    who = f"For {on_one_line(str(asker))} in chat {on_one_line(chat_id)}:"
-    how = f"Answer with the code and a number, such as: {code} 1"
-    return "\n".join([who, spell_out(question.text), *block, *choices, how])
 
 
 def claim_text(code: str, minutes: float) -> str:

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hookline_hookspecs import Host, Question, ToolCall, Turn
+from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_SESSION
 
-SESSION, ALWAYS = "This session", "Always"
-"""The choices that are remembered (CONTRACT, Channels)."""
-LABEL = 500
+MAX_SHOWN_CHARS = 500
 """Characters kept of what the person saw, for the list of grants."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class GrantScope:
     """For whom a turn works: the chat, the person, and the session that the person is in.
 
     A sub-agent works in the scope of the turn that sent it. ``person`` is empty where nobody is
@@ -36,7 +35,7 @@ class Scope:
     named: str | None = None
 
     @classmethod
-    def of(cls, turn: Turn) -> Scope:
+    def of(cls, turn: Turn) -> GrantScope:
         """The scope of a turn that a message began."""
         session, inbound = turn.session, turn.inbound
         named = inbound.session_id if session.kind == "chat" else None
@@ -52,7 +51,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A grant as it is listed. ``choice`` is ``This session`` or ``Always``; ``shown`` begins what
+    """A grant as it is listed. ``choice`` is its scope's label; ``shown`` is the beginning of what
     the person saw; ``granted`` is Unix time in seconds."""
 
     number: int
@@ -80,32 +79,32 @@ class Grants:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    async def find(self, scope: Scope, print_: str) -> str | None:
+    async def find(self, scope: GrantScope, digest: str) -> str | None:
         """The choice that allows the call with this fingerprint, or None."""
         rows = await self._host.storage.fetch(
             "find_grant",
             channel=scope.channel,
             chat_id=scope.chat_id,
             person=scope.person,
-            fingerprint=print_,
+            fingerprint=digest,
             session_id=scope.session_id,
             session_created=scope.session_created,
         )
-        return (SESSION if rows[0]["session_id"] else ALWAYS) if rows else None
+        return (ALLOW_SESSION if rows[0]["session_id"] else ALLOW_ALWAYS) if rows else None
 
-    async def add(self, scope: Scope, print_: str, question: Question, choice: str) -> None:
+    async def add(self, scope: GrantScope, digest: str, question: Question, choice: str) -> None:
         """Remember that a person chose ``choice``."""
-        session = choice == SESSION
+        session = choice == ALLOW_SESSION
         await self._host.storage.execute(
             "add_grant",
             channel=scope.channel,
             chat_id=scope.chat_id,
             person=scope.person,
-            fingerprint=print_,
+            fingerprint=digest,
             session_id=scope.session_id if session else "",
             session_created=scope.session_created if session else 0.0,
             tool=question.call.name if question.call else "",
-            shown=question.preview[:LABEL],
+            shown=question.preview[:MAX_SHOWN_CHARS],
             granted=self._host.now(),
         )
 
@@ -117,7 +116,7 @@ class Grants:
                 row["channel"],
                 row["chat_id"],
                 row["person"],
-                SESSION if row["session_id"] else ALWAYS,
+                ALLOW_SESSION if row["session_id"] else ALLOW_ALWAYS,
                 row["tool"],
                 row["shown"],
                 row["granted"],

@@ -11,17 +11,17 @@ from hookline_hookspecs.visible_text import on_one_line
 from .grants import Grant
 
 _REVOKE = re.compile(r"revoke\s+([0-9]{1,9})", re.IGNORECASE)
-WIDTH = 100
+MAX_LINE_CHARS = 100
 """Characters shown of a granted call."""
 
 
-def wanted(args: str) -> int | None:
+def parse_revoke(args: str) -> int | None:
     """The number to revoke, or None."""
     match = _REVOKE.fullmatch(args.strip())
     return int(match[1]) if match else None
 
 
-def listed(grants: Sequence[Grant]) -> str:
+def grant_list(grants: Sequence[Grant]) -> str:
     """The grants, one a line."""
     if not grants:
         return "No grants: every risky call is asked for."
@@ -31,6 +31,6 @@ def listed(grants: Sequence[Grant]) -> str:
 
 def _line(grant: Grant) -> str:
     day = datetime.fromtimestamp(grant.granted, UTC).date()
-    shown = on_one_line(grant.shown, WIDTH)
+    shown = on_one_line(grant.shown, MAX_LINE_CHARS)
     who = f"{grant.channel}:{grant.person}"
     return f"{grant.number}. {grant.tool} · {grant.choice} · {who} · {day} · {shown}"

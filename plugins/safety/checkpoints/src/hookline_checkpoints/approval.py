@@ -9,7 +9,7 @@ from hookline_hookspecs import Context, Question, ToolCall
 from . import texts
 from .rewind_choice import ANSWER_TIMEOUT, RewindChoice, RewindOffer
 
-ONCE, DENY = "Once", "Deny"
+ONCE, DENY = "Allow once", "Deny"
 REASON = "it replaces and removes what was changed since then"
 NOBODY = f"{texts.NOTHING} No one could be asked for approval."
 REFUSED = f"{texts.NOTHING} It was not approved."

@@ -288,7 +288,7 @@ def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
         }"""
     )
     assert end == [shown[-1], True]
-    for name in ("Once", "This session", "Always", "Deny"):
+    for name in ("Allow once", "Allow in this session", "Allow always", "Deny"):
         box = group.get_by_role("button", name=name, exact=True).bounding_box()
         assert box["x"] >= 0
         assert box["y"] >= 0

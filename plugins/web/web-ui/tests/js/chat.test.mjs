@@ -132,12 +132,12 @@ test("a tool is running, then done, and stays done", () => {
 
 test("a question opens, and closes with who answered", () => {
   const chat = new Chat("s");
-  const choices = [{ id: "once", label: "Once", style: "" }];
+  const choices = [{ id: "once", label: "Allow once", style: "" }];
   chat.apply({ type: "question", ts: 1, id: "q", kind: "approval", text: "?", choices });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "other", choice: "Once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "other", choice: "Allow once", by: "web:ann" });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Allow once", by: "web:ann" });
   assert.equal(chat.question, null);
   assert.match(chat.items.at(-1).text, /web:ann answered: Once/);
 });

@@ -13,6 +13,7 @@ from hookline_hookspecs import Ask, Deny, Effect, Paths
 from . import tables
 from .lookalikes import plain
 from .machine import judge_script
+from .quoted_parts import quoted_parts
 from .record import Finding, Record, Severity
 from .syntax import warm_up
 
@@ -163,7 +164,8 @@ def _verdict(record: Record, command: str, setting: Setting) -> Deny | Ask | Non
     # Whatever is asked about a command that names the program itself holds for this call alone.
     once = any(found.severity == "once" for found in asked.values())
     once |= bool(_OWN_NAME.search(command))
-    return Ask(f"This needs a person's approval: {_listed(reasons)}.", command, once=once)
+    reason = f"This needs a person's approval: {_listed(reasons)}."
+    return Ask(reason, command, once=once, marks=quoted_parts(command, reason))
 
 
 def _listed(reasons: Sequence[str]) -> str:

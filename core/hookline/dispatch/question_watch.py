@@ -1,0 +1,124 @@
+"""Continues parked turns whose questions are closed, and tells the chats that showed them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.questions import Questions, StoredQuestion
+from hookline_hookspecs.replies import Reply
+from hookline_hookspecs.turns import Session
+
+from .. import clock
+from ..engine import Engine
+from ..questions.service import TOPIC, QuestionService, closing_text
+from ..questions.table import QuestionPlace
+from .outbox import Outbox
+
+log = logging.getLogger("hookline.questions")
+MAX_WAIT = 3600.0
+"""Seconds after which expired questions are looked for again, whatever happens."""
+STORE_PAUSE = 5.0
+"""Seconds before the next attempt after the store failed."""
+
+
+class QuestionWatch:
+    """Runs in every process that runs channels or their turns.
+
+    ``resume`` continues the session with the given id.
+    """
+
+    def __init__(
+        self, engine: Engine, outbox: Outbox, resume: Callable[[str], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._engine = engine
+        self._outbox = outbox
+        self._resume = resume
+        self._task: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._open: set[str] = set()
+
+    def start(self) -> None:
+        """Start watching, once."""
+        if self._task is None or self._task.done():
+            self._task = self._engine.background.start(self._watch())
+
+    @property
+    def _service(self) -> QuestionService:
+        service: QuestionService = self._engine.services[Questions]
+        return service
+
+    async def _watch(self) -> None:
+        listening = self._engine.background.start(self._listen())
+        try:
+            while True:
+                self._changed.clear()
+                try:
+                    await self._look()
+                    wait = await self._seconds_to_expiry()
+                except StoreError as error:
+                    log.warning("cannot read the open questions: %s", error)
+                    wait = STORE_PAUSE
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), wait)
+        finally:
+            listening.cancel()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async with self._engine.store.listen(TOPIC) as payloads:
+                    self._changed.set()
+                    async for _ in payloads:
+                        self._changed.set()
+            except StoreError as error:
+                log.warning("cannot listen for answers: %s", error)
+                await asyncio.sleep(STORE_PAUSE)
+
+    async def _seconds_to_expiry(self) -> float:
+        at = await self._service.table.next_expiry()
+        return MAX_WAIT if at is None else min(MAX_WAIT, max(0.05, at - clock.now()))
+
+    async def _look(self) -> None:
+        """Handle everything that has changed since the last look."""
+        await self._service.close_expired()
+        still_open = {question.id for question in await self._service.table.open()}
+        closed, self._open = self._open - still_open, still_open
+        for question_id in closed:
+            question = await self._service.table.get(question_id)
+            if question is not None:
+                await self._tell_closed(question)
+        for row in await self._service.table.answered_turns():
+            resume = partial(self._resume, row["session_id"])
+            self._engine.work.received(row["channel"], row["chat_id"], resume)
+
+    async def _tell_closed(self, question: StoredQuestion) -> None:
+        """Take the buttons from each chat that showed the question, and say who answered."""
+        text = closing_text(question)
+        for number, place in enumerate(await self._service.table.chats(question.id)):
+            if not self._engine.sends(place.channel):
+                continue
+            channel = self._outbox.channels.get(place.channel)
+            if channel is not None and place.message:
+                try:
+                    await channel.question_closed(place.chat_id, place.message, text)
+                except Exception as error:
+                    log.info("channel %s cannot close a question: %s", place.channel, error)
+            if not _answered_here(question, place):
+                await self._post(place, f"question-{question.id}-closed-{number}", text)
+
+    async def _post(self, place: QuestionPlace, reply_id: str, text: str) -> None:
+        session = Session("", place.channel, place.chat_id, None, clock.now(), kind="none")
+        reply = Reply(session, text, id=reply_id, kind="notice", person=place.person)
+        await self._engine.journal.close_inbound(None, None, reply)
+        self._engine.background.start(self._outbox.deliver(place.channel, place.chat_id))
+
+
+def _answered_here(question: StoredQuestion, place: QuestionPlace) -> bool:
+    answer = question.answer
+    return answer is not None and answer.by == f"{place.channel}:{place.person}"

@@ -1,0 +1,218 @@
+"""Asks a person in a turn: stores the question, shows it, and waits or parks the turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hookline_hookspecs import crash
+from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.gateway import GatewayHost
+from hookline_hookspecs.optional_services import Access, ApprovalPolicy, QuestionChat
+from hookline_hookspecs.questions import (
+    Question,
+    QuestionAnswer,
+    QuestionClosed,
+    Questions,
+    StoredQuestion,
+)
+from hookline_hookspecs.replies import Reply
+from hookline_hookspecs.turns import Session
+
+from .. import clock
+from ..sessions.context import TurnContext
+from ..sessions.state import ActiveTurn
+from .service import TOPIC, QuestionService, new_question_id
+from .table import QuestionPlace, new_question
+from .text import question_text
+
+DEFAULT_EXPIRES = 24 * 3600.0
+"""Seconds until a question of a parked turn expires, unless the service ``ApprovalPolicy`` says
+otherwise."""
+WAITING_TIMEOUT = 290.0
+"""Seconds that a turn waits whose caller waits for it, such as an API client, which gives up after
+300."""
+
+
+class TurnParked(Exception):
+    """The turn waits for an answer. It continues in any process, once there is one."""
+
+
+class TurnStopped(Exception):
+    """The parked turn was stopped by ``/stop``."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """What came of a question. Without an ``answer``, ``why`` says what happened instead.
+
+    ``nobody``: no one can be asked in this turn. ``unreachable``: no one who may answer can be
+    reached. ``expired``: no one answered in time.
+    """
+
+    answer: QuestionAnswer | None
+    why: Literal["", "nobody", "unreachable", "expired"] = ""
+
+
+async def ask(ctx: TurnContext, question: Question, call_key: str = "") -> AskResult:
+    """Ask a person and return what came of it.
+
+    ``call_key`` identifies the call that asks within its turn: if the turn is resumed, the same
+    call finds its question again. Only such a call, which has not begun, can be parked.
+
+    Raises:
+        TurnParked: the turn continues once there is an answer.
+        TurnStopped: the person stopped the parked turn.
+        StoreError: the question could not be stored.
+    """
+    if ctx.active is None or ctx.active.mode != "ask":
+        answer = await _ask_hook(ctx, question)
+        return AskResult(answer, "" if answer is not None else "nobody")
+    return await _TurnQuestion(ctx, ctx.active, call_key).ask(question)
+
+
+async def _ask_hook(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
+    found = await ctx.engine.bus.first("on_question", ctx, question, str, QuestionAnswer)
+    return QuestionAnswer(found) if isinstance(found, str) else found
+
+
+async def ask_choice(ctx: TurnContext, question: Question) -> str | None:
+    """Ask, and wait for the answer; None without one (``Context.ask``)."""
+    answer = (await ask(ctx, question)).answer
+    return answer.choice if answer is not None else None
+
+
+class _TurnQuestion:
+    """A question of a running turn."""
+
+    def __init__(self, ctx: TurnContext, turn: ActiveTurn, call_key: str) -> None:
+        self._ctx, self._turn, self._call_key = ctx, turn, call_key
+        self._engine = ctx.engine
+        service: QuestionService = ctx.engine.services[Questions]
+        self._service = service
+
+    async def ask(self, question: Question) -> AskResult:
+        stored = await self._stored(question)
+        question = replace(question, id=stored.id)
+        if stored.state != "open":
+            return self._result(stored)
+        hook = asyncio.create_task(_ask_hook(self._ctx, question))
+        closing = asyncio.create_task(self._service.wait_until_closed(stored))
+        try:
+            await asyncio.wait({hook, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if not closing.done() and (answer := hook.result()) is not None:
+                return self._result(await self._settle(stored, answer))
+            if not closing.done():
+                if not await self._show(stored):
+                    await self._service.close(stored, "closed")
+                    return AskResult(None, "unreachable")
+                if self._turn.parks and self._call_key:
+                    raise TurnParked
+            return self._result(await closing)
+        except asyncio.CancelledError:
+            if not self._engine.closing:
+                await self._service.close(stored, "stopped")
+            raise
+        finally:
+            for task in (hook, closing):
+                task.cancel()
+            await asyncio.gather(hook, closing, return_exceptions=True)
+
+    async def _stored(self, question: Question) -> StoredQuestion:
+        """The question as it is stored: of this call before the turn was resumed, or a new one."""
+        turn = self._turn
+        if turn.resumed and self._call_key:
+            found = await self._service.table.of_call(turn.id, self._call_key)
+            if found is not None:
+                return found
+        inbound = self._ctx.inbound
+        session = replace(turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
+        stored = new_question(question, new_question_id(), session, turn.asker, self._expires())
+        await self._service.table.insert(stored, turn.id, self._call_key)
+        turn.asked = True
+        crash.point("after-question")
+        await self._engine.store.notify(TOPIC, stored.id)
+        self._engine.bus.signals.send("question_opened", stored, self._ctx)
+        return stored
+
+    def _expires(self) -> float | None:
+        """When the question expires, in Unix seconds."""
+        channel = self._ctx.inbound.channel
+        if self._turn.parks:
+            policy: ApprovalPolicy | None = self._engine.services.get(ApprovalPolicy)
+            return clock.now() + (policy.expires if policy is not None else DEFAULT_EXPIRES)
+        return None if channel == TERMINAL else clock.now() + WAITING_TIMEOUT
+
+    async def _settle(self, stored: StoredQuestion, answer: QuestionAnswer) -> StoredQuestion:
+        """Store the answer of a plugin, unless someone else was first."""
+        try:
+            return await self._service.settle(stored, answer)
+        except QuestionClosed:
+            return await self._service.table.get(stored.id) or stored
+
+    def _result(self, stored: StoredQuestion) -> AskResult:
+        if stored.state == "stopped":
+            raise TurnStopped
+        if stored.state == "answered":
+            return AskResult(stored.answer)
+        return AskResult(None, "expired" if stored.state == "expired" else "nobody")
+
+    async def _show(self, stored: StoredQuestion) -> bool:
+        """Show the question in the chats of those who may answer; False if there are none."""
+        access: Access | None = self._engine.services.get(Access)
+        chats = await access.chats_to_ask(stored) if access is not None else ()
+        if not chats:
+            return False
+        for number, chat in enumerate(chats):
+            reply_id = f"question-{stored.id}-{number}"
+            place = QuestionPlace(chat.channel, chat.chat_id, chat.person, "")
+            await self._service.table.add_chat(stored.id, place, reply_id)
+            await self._post(self._question_reply(stored, chat, reply_id))
+        crash.point("after-shown")
+        if not any(self._is_own(chat) for chat in chats):
+            await self._post_notice(stored, chats)
+        return True
+
+    def _is_own(self, chat: QuestionChat) -> bool:
+        inbound = self._ctx.inbound
+        return (chat.channel, chat.chat_id) == (inbound.channel, inbound.chat_id)
+
+    def _question_reply(self, stored: StoredQuestion, chat: QuestionChat, reply_id: str) -> Reply:
+        is_own, inbound = self._is_own(chat), self._ctx.inbound
+        session = Session("", chat.channel, chat.chat_id, None, stored.created, kind="none")
+        return Reply(
+            replace(session, id=stored.session) if is_own else session,
+            question_text(stored, for_other=not is_own),
+            in_reply_to=inbound.message_id if is_own else None,
+            id=reply_id,
+            choices=stored.choices,
+            thread=inbound.thread if is_own else None,
+            kind="question",
+            person=chat.person,
+            question=stored.id,
+        )
+
+    async def _post_notice(self, stored: StoredQuestion, chats: Sequence[QuestionChat]) -> None:
+        """Say in the turn's own chat that someone else is asked."""
+        what = f"whether {stored.tool} may run" if stored.tool else "about this"
+        text = f"An admin is asked {what}."
+        inbound = self._ctx.inbound
+        session = replace(self._turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
+        if not self._turn.parks:
+            self._ctx.notify(text)
+            return
+        await self._post(
+            Reply(
+                session,
+                text,
+                id=f"question-{stored.id}-notice",
+                thread=inbound.thread,
+                kind="notice",
+                person=inbound.user_id,
+            )
+        )
+
+    async def _post(self, reply: Reply) -> None:
+        await self._engine.services[GatewayHost].post(reply)

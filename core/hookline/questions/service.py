@@ -1,0 +1,171 @@
+"""The service ``Questions``: lists, answers and closes questions, and wakes what waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hookline_hookspecs import crash
+from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.optional_services import Access
+from hookline_hookspecs.questions import (
+    NoSuchChoice,
+    NotAnswerable,
+    QuestionAnswer,
+    QuestionClosed,
+    QuestionState,
+    StoredQuestion,
+    find_choice,
+)
+
+from .. import clock
+from ..engine import Engine
+from .table import QuestionTable
+
+TOPIC = "questions"
+"""The store's topic on which the ids of closed questions are sent to other processes."""
+ID_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+"""Without characters that look like others."""
+ID_CHARS = 6
+"""31^6 ids, about 9 x 10^8; a taken one is drawn again by the table's primary key."""
+CLOSED = "That question is already answered or closed. Nothing was changed."
+
+
+def new_question_id() -> str:
+    """A short id that people can type."""
+    return "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_CHARS))
+
+
+class QuestionService:
+    """The questions of all sessions (service ``Questions``)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._waiting: dict[str, asyncio.Event] = {}
+        """Calls of this process that wait for an answer, by question id."""
+
+    @property
+    def table(self) -> QuestionTable:
+        """The stored questions."""
+        return QuestionTable(self._engine.store)
+
+    async def open(
+        self, *, session: str | None = None, chat: tuple[str, str] | None = None
+    ) -> Sequence[StoredQuestion]:
+        """The open questions, oldest first: of a session, of a chat, or all."""
+        return await self.table.open(session_id=session, chat=chat)
+
+    async def get(self, question_id: str) -> StoredQuestion | None:
+        """A question, open or not."""
+        return await self.table.get(question_id.strip().upper())
+
+    async def answer(
+        self, question_id: str, typed: str, channel: str, user_id: str
+    ) -> StoredQuestion:
+        """Answer an open question; see the protocol."""
+        question = await self.get(question_id)
+        if question is None or question.state != "open":
+            raise QuestionClosed(closed_text(question))
+        if not await self.may_answer(question, channel, user_id):
+            raise NotAnswerable("You may not answer this question. Nothing was changed.")
+        found = find_choice(typed, question.choices) if question.choices else (typed.strip(), "")
+        if found is None or not found[0]:
+            raise NoSuchChoice(
+                f"{typed.strip()!r} is not one of the choices. Answer with a number or one of: "
+                f"{', '.join(question.choices)}."
+            )
+        return await self.settle(question, QuestionAnswer(*found, by=f"{channel}:{user_id}"))
+
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        """Whether a person may answer: the operator, and who the service ``Access`` permits."""
+        if channel == TERMINAL:
+            return True
+        access: Access | None = self._engine.services.get(Access)
+        return access is not None and await access.may_answer(question, channel, user_id)
+
+    async def settle(self, question: StoredQuestion, answer: QuestionAnswer) -> StoredQuestion:
+        """Store an answer of someone who may give it. Raises ``QuestionClosed``, ``StoreError``."""
+        if not await self.table.answer(question.id, answer):
+            raise QuestionClosed(closed_text(await self.table.get(question.id)))
+        crash.point("after-answer")
+        answered = replace(question, state="answered", answer=answer)
+        await self._announce(answered)
+        return answered
+
+    async def close(self, question: StoredQuestion, state: QuestionState) -> StoredQuestion:
+        """Close a question without an answer; return it as it is now stored."""
+        if not await self.table.close(question.id, state):
+            return await self.table.get(question.id) or question
+        closed = replace(question, state=state)
+        await self._announce(closed)
+        return closed
+
+    async def close_expired(self) -> None:
+        """Mark questions whose time is over as expired."""
+        for question in await self.table.expired():
+            await self.close(question, "expired")
+
+    async def _announce(self, question: StoredQuestion) -> None:
+        """Wake the call that waits for the question, here or in another process."""
+        self.wake(question.id)
+        self._engine.bus.signals.send("question_closed", question)
+        await self._engine.store.notify(TOPIC, question.id)
+
+    def wake(self, question_id: str) -> None:
+        """Wake the call that waits for a question; for all of them if the id is empty."""
+        for id_, event in list(self._waiting.items()):
+            if question_id in ("", id_):
+                event.set()
+
+    async def wait_until_closed(self, question: StoredQuestion) -> StoredQuestion:
+        """Wait until a question is answered, closed or expired; return it as it is then."""
+        event = self._waiting.setdefault(question.id, asyncio.Event())
+        listening = self._engine.background.start(self._listen())
+        try:
+            while True:
+                event.clear()
+                found = await self.table.get(question.id)
+                if found is None:
+                    return replace(question, state="closed")
+                if found.state == "expired":
+                    return await self.close(replace(found, state="open"), "expired")
+                if found.state != "open":
+                    return found
+                left = None if found.expires is None else max(0.0, found.expires - clock.now())
+                try:
+                    await asyncio.wait_for(event.wait(), left)
+                except TimeoutError:
+                    continue
+        finally:
+            listening.cancel()
+            self._waiting.pop(question.id, None)
+
+    async def _listen(self) -> None:
+        async with self._engine.store.listen(TOPIC) as payloads:
+            self.wake("")  # an answer may have come before this was listening
+            async for payload in payloads:
+                self.wake(payload)
+
+
+def closing_text(question: StoredQuestion) -> str:
+    """What happened to a closed question, for people who have not answered it."""
+    what = f"The question about {question.tool}" if question.tool else "The question"
+    answer = question.answer
+    if answer is not None:
+        return f"{what} ({question.id}) was answered by {answer.by or 'a plugin'}: {answer.choice}."
+    state = {"expired": "has expired", "stopped": "was stopped"}.get(question.state, "is closed")
+    return f"{what} ({question.id}) {state}."
+
+
+def closed_text(question: StoredQuestion | None) -> str:
+    """Why a question cannot be answered, for the person who tried."""
+    if question is None:
+        return "There is no such question. /questions lists the open ones."
+    answer = question.answer
+    if answer is not None and answer.by:
+        return f"{answer.by} has already answered: {answer.choice}. Nothing was changed."
+    if question.state == "expired":
+        return "That question has expired. Nothing was changed."
+    return CLOSED

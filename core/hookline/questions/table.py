@@ -1,0 +1,246 @@
+"""The tables ``questions`` and ``question_chats``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hookline_hookspecs.drivers import Batch, Store
+from hookline_hookspecs.messages import TextBlock
+from hookline_hookspecs.origins import Origin, origins_from_json, origins_to_json
+from hookline_hookspecs.questions import Question, QuestionAnswer, QuestionState, StoredQuestion
+
+from .. import clock
+from ..store.journal import Statement, queries
+from ..text import dump
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuestion:
+    """An open question in a chat that shows it.
+
+    ``person`` is the user id of who was asked there; empty if unknown. ``message`` is the
+    platform's id of the message that shows it, and ``sent`` the Unix time in seconds at which that
+    was sent; both are empty until then.
+    """
+
+    question: StoredQuestion
+    person: str
+    message: str
+    sent: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlace:
+    """A chat in which a question was shown; ``message`` is empty until it was delivered."""
+
+    channel: str
+    chat_id: str
+    person: str
+    message: str
+
+
+class QuestionTable:
+    """Reads and writes the stored questions. Every method may raise ``StoreError``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sql = queries()
+
+    async def _rows(self, query: str, **params: Any) -> list[Mapping[str, Any]]:
+        return await self._store.read(lambda db: db.fetch(self._sql[query], params))
+
+    async def _write(self, *statements: Statement, durable: bool = False) -> None:
+        rows = [(self._sql[name], row) for name, row in statements]
+        await self._store.write(Batch(rows), durable=durable)
+
+    async def _write_counted(self, query: str, **params: Any) -> int:
+        return await self._store.write(
+            lambda db: db.batch([(self._sql[query], params)])[0], durable=True
+        )
+
+    async def insert(self, question: StoredQuestion, turn_id: str, call_key: str) -> None:
+        """Store an open question of a turn's call."""
+        body = {
+            "text": question.text,
+            "preview": question.preview,
+            "choices": [str(choice) for choice in question.choices],
+            "reason": question.reason,
+            "tool": question.tool,
+            "marks": list(question.marks),
+        }
+        row = {name: getattr(question, name) for name in _COLUMNS}
+        row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
+        await self._write(("insert_question", {**row, "body": dump(body)}), durable=True)
+
+    async def get(self, question_id: str) -> StoredQuestion | None:
+        """A question by its id."""
+        return _first(await self._rows("question", id=question_id))
+
+    async def of_call(self, turn_id: str, call_key: str) -> StoredQuestion | None:
+        """The newest question about a turn's call."""
+        return _first(await self._rows("question_of_call", turn_id=turn_id, call_key=call_key))
+
+    async def open(
+        self, *, session_id: str | None = None, chat: tuple[str, str] | None = None
+    ) -> list[StoredQuestion]:
+        """The open questions, oldest first: of a session, of a chat, or all."""
+        channel, chat_id = chat or (None, None)
+        place = {"session_id": session_id, "channel": channel, "chat_id": chat_id}
+        return [
+            _question(row) for row in await self._rows("open_questions", **place, now=clock.now())
+        ]
+
+    async def open_of_turn(self, turn_id: str) -> list[StoredQuestion]:
+        """The open questions of a turn."""
+        return [_question(row) for row in await self._rows("open_of_turn", turn_id=turn_id)]
+
+    async def shown_in(self, channel: str, chat_id: str) -> list[ShownQuestion]:
+        """The open questions that are shown in a chat, oldest first."""
+        rows = await self._rows(
+            "shown_questions", channel=channel, chat_id=chat_id, now=clock.now()
+        )
+        return [
+            ShownQuestion(
+                _question(row), row["person"], row["delivered_id"] or "", row["sent"] or 0.0
+            )
+            for row in rows
+        ]
+
+    async def add_chat(self, question_id: str, place: QuestionPlace, reply_id: str) -> None:
+        """Record that the reply ``reply_id`` shows the question in a chat."""
+        row = {"question_id": question_id, "channel": place.channel, "chat_id": place.chat_id}
+        row |= {"person": place.person, "reply_id": reply_id}
+        await self._write(("insert_question_chat", row))
+
+    async def chats(self, question_id: str) -> list[QuestionPlace]:
+        """The chats in which a question was shown."""
+        return [
+            QuestionPlace(row["channel"], row["chat_id"], row["person"], row["delivered_id"] or "")
+            for row in await self._rows("question_chats", id=question_id)
+        ]
+
+    async def answer(self, question_id: str, answer: QuestionAnswer) -> bool:
+        """Answer a question, durably; False if it is no longer open."""
+        row: dict[str, Any] = {"id": question_id, "now": clock.now(), "by": answer.by}
+        row |= {"choice": str(answer.choice), "words": answer.words}
+        return bool(await self._write_counted("answer_question", **row))
+
+    async def close(self, question_id: str, state: QuestionState) -> bool:
+        """Close a question without an answer; False if it is no longer open."""
+        now = clock.now()
+        return bool(
+            await self._write_counted("close_question", id=question_id, state=state, now=now)
+        )
+
+    async def expired(self) -> list[StoredQuestion]:
+        """The questions that are still marked as open although they have expired."""
+        return [_question(row) for row in await self._rows("expired_questions", now=clock.now())]
+
+    async def next_expiry(self) -> float | None:
+        """When the next open question expires, in Unix seconds."""
+        at: float | None = (await self._rows("next_expiry"))[0]["at"]
+        return at
+
+    async def park_turn(self, turn_id: str) -> None:
+        """Give up a turn until its questions are answered, durably."""
+        await self._write(("park_turn", {"id": turn_id}), durable=True)
+
+    async def parked_turn(self, session_id: str) -> str | None:
+        """The id of the session's turn that waits for an answer."""
+        rows = await self._rows("parked_turn", session_id=session_id, now=clock.now())
+        return rows[0]["id"] if rows else None
+
+    async def answered_turns(self) -> list[Mapping[str, Any]]:
+        """Parked turns that can continue: ``session_id channel chat_id``."""
+        return await self._rows("answered_turns", now=clock.now())
+
+    async def has_parked_turns(self) -> bool:
+        """Whether any turn is parked."""
+        return bool((await self._rows("waits_for_answers"))[0]["parked"])
+
+    async def add_steering(self, turn_id: str, text: str, origins: Sequence[Origin]) -> None:
+        """Add a text for a parked turn."""
+        added = {"text": text, "origins": origins_to_json(origins)}
+        texts = [*await self._stored_steering(turn_id), added]
+        await self._write(("set_steering", {"id": turn_id, "steering": dump(texts)}))
+
+    async def steering(self, turn_id: str) -> list[TextBlock]:
+        """The texts that were added to a parked turn."""
+        return [
+            TextBlock(added["text"], origins=origins_from_json(added["origins"]))
+            for added in await self._stored_steering(turn_id)
+        ]
+
+    async def _stored_steering(self, turn_id: str) -> list[Any]:
+        rows = await self._rows("steering", id=turn_id)
+        return json.loads(rows[0]["steering"] or "[]") if rows else []
+
+
+_COLUMNS = ("id", "kind", "channel", "chat_id", "asker", "created", "expires")
+
+
+def new_question(
+    question: Question, question_id: str, session: Any, asker: str, expires: float | None
+) -> StoredQuestion:
+    """The question of a turn in ``session``, open from now on."""
+    return StoredQuestion(
+        question_id,
+        question.kind,
+        question.text,
+        question.preview,
+        question.choices,
+        question.reason,
+        question.call.name if question.call is not None else "",
+        session.id,
+        session.channel,
+        session.chat_id,
+        asker,
+        clock.now(),
+        expires,
+        "open",
+        marks=question.marks,
+    )
+
+
+def _first(rows: Sequence[Mapping[str, Any]]) -> StoredQuestion | None:
+    return _question(rows[0]) if rows else None
+
+
+def _question(row: Mapping[str, Any]) -> StoredQuestion:
+    """The question in a row. A damaged one has no choices, so that it can only be denied."""
+    try:
+        body = json.loads(row["body"])
+        choices = tuple(str(choice) for choice in body["choices"])
+        text, preview = str(body["text"]), str(body["preview"])
+        reason, tool = str(body["reason"]), str(body["tool"])
+        marks = tuple(str(mark) for mark in body["marks"])
+    except (ValueError, LookupError, TypeError):
+        text, preview, choices, reason, tool = "(This question cannot be read.)", "", (), "", ""
+        marks = ()
+    answer = None
+    if row["state"] == "answered":
+        answer = QuestionAnswer(row["choice"], row["words"], row["answered_by"])
+    state: QuestionState = row["state"]
+    if state == "open" and row["expires"] is not None and row["expires"] <= clock.now():
+        state = "expired"
+    return StoredQuestion(
+        row["id"],
+        row["kind"],
+        text,
+        preview,
+        choices,
+        reason,
+        tool,
+        row["session_id"],
+        row["channel"],
+        row["chat_id"],
+        row["asker"],
+        row["created"],
+        row["expires"],
+        state,
+        answer,
+        marks,
+    )

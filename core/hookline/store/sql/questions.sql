@@ -1,0 +1,98 @@
+-- name: insert_question!
+INSERT INTO questions (id, kind, session_id, channel, chat_id, asker, turn_id, call_key, body,
+                       created, expires)
+VALUES (:id, :kind, :session_id, :channel, :chat_id, :asker, :turn_id, :call_key, :body, :created,
+        :expires);
+
+-- name: question
+SELECT * FROM questions WHERE id = :id;
+
+-- name: question_of_call
+SELECT * FROM questions WHERE turn_id = :turn_id AND call_key = :call_key
+ORDER BY created DESC LIMIT 1;
+
+-- name: open_questions
+-- Of a session, of those that belong to a chat or are shown there, or all.
+SELECT q.* FROM questions q WHERE q.state = 'open' AND (q.expires IS NULL OR q.expires > :now)
+AND (:session_id IS NULL OR q.session_id = :session_id)
+AND (:channel IS NULL OR (q.channel = :channel AND q.chat_id = :chat_id) OR EXISTS
+     (SELECT 1 FROM question_chats c WHERE c.question_id = q.id AND c.channel = :channel
+      AND c.chat_id = :chat_id))
+ORDER BY q.created, q.id;
+
+-- name: open_of_turn
+SELECT * FROM questions WHERE turn_id = :turn_id AND state = 'open';
+
+-- name: shown_questions
+-- The open questions that are shown in a chat, with the message that shows them (delivered_id) and
+-- when it was sent; both are null until then.
+SELECT q.*, c.person AS person, o.delivered_id AS delivered_id,
+       CASE WHEN o.state = 'sent' THEN o.due END AS sent
+FROM question_chats c JOIN questions q ON q.id = c.question_id
+LEFT JOIN outbox o ON o.id = c.reply_id
+WHERE c.channel = :channel AND c.chat_id = :chat_id AND q.state = 'open'
+AND (q.expires IS NULL OR q.expires > :now)
+ORDER BY q.created, q.id;
+
+-- name: question_chats
+SELECT c.*, o.delivered_id AS delivered_id FROM question_chats c
+LEFT JOIN outbox o ON o.id = c.reply_id WHERE c.question_id = :id;
+
+-- name: insert_question_chat!
+INSERT INTO question_chats (question_id, channel, chat_id, person, reply_id)
+VALUES (:question_id, :channel, :chat_id, :person, :reply_id)
+ON CONFLICT (question_id, channel, chat_id) DO NOTHING;
+
+-- name: answer_question!
+UPDATE questions SET state = 'answered', choice = :choice, words = :words, answered_by = :by,
+                     closed = :now
+WHERE id = :id AND state = 'open' AND (expires IS NULL OR expires > :now);
+
+-- name: close_question!
+UPDATE questions SET state = :state, closed = :now WHERE id = :id AND state = 'open';
+
+-- name: expired_questions
+SELECT * FROM questions WHERE state = 'open' AND expires <= :now;
+
+-- name: next_expiry
+SELECT MIN(expires) AS at FROM questions WHERE state = 'open';
+
+-- name: prune_questions!
+DELETE FROM questions WHERE state <> 'open' AND closed < :before
+AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = questions.turn_id AND t.state = 'running');
+
+-- name: prune_question_chats!
+DELETE FROM question_chats WHERE NOT EXISTS
+    (SELECT 1 FROM questions q WHERE q.id = question_chats.question_id);
+
+-- name: park_turn!
+UPDATE turns SET parked = 1, owner = NULL, resumes = 0 WHERE id = :id AND state = 'running';
+
+-- name: parked_turn
+-- The session's turn that waits for an answer.
+SELECT t.id FROM turns t WHERE t.session_id = :session_id AND t.state = 'running' AND t.parked = 1
+AND EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = t.id AND q.state = 'open'
+            AND (q.expires IS NULL OR q.expires > :now));
+
+-- name: answered_turns
+-- Parked turns that no open question holds any more, with the chats of their sessions.
+SELECT t.session_id, s.channel, s.chat_id FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'running' AND t.parked = 1 AND s.kind = 'chat' AND NOT EXISTS
+    (SELECT 1 FROM questions q WHERE q.turn_id = t.id AND q.state = 'open'
+     AND (q.expires IS NULL OR q.expires > :now));
+
+-- name: waits_for_answers
+SELECT EXISTS (SELECT 1 FROM turns WHERE state = 'running' AND parked = 1) AS parked;
+
+-- name: set_steering!
+UPDATE turns SET steering = :steering WHERE id = :id;
+
+-- name: steering
+SELECT steering FROM turns WHERE id = :id;
+
+-- name: delete_session_question_chats!
+DELETE FROM question_chats WHERE question_id IN
+    (SELECT id FROM questions WHERE session_id = :id);
+
+-- name: delete_session_questions!
+DELETE FROM questions WHERE session_id = :id;
