@@ -2,7 +2,9 @@
 
 A turn passes ``after-receive``, ``after-commit``, ``before-model``, ``mid-stream``,
 ``after-model``, ``before-tool``, ``mid-tool``, ``after-tool``, ``before-reply`` and ``after-send``,
-in this order. ``mid-compaction`` and ``mid-migration`` are independent of turns. Channels on
+in this order. A call that asks a person passes ``after-question`` once the question is stored,
+``after-shown`` once it is in the outbox, ``after-park`` and ``after-answer`` before
+``before-tool``. ``mid-compaction`` and ``mid-migration`` are independent of turns. Channels on
 ``hookline_channelkit`` pass ``after-keep``, ``after-fetch`` and ``mid-catch-up`` when receiving,
 and ``before-part``, ``after-part``, ``before-edit``, ``after-edit``, ``before-stream`` and
 ``after-stream`` when sending. ``HOOKLINE_CRASH_AT`` chooses the point.

@@ -62,7 +62,7 @@ def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
 
 
 async def _transcribe(ctx: TurnContext, audio: Audio) -> str:
-    transcript = await ctx.engine.bus.first("on_voice", ctx, audio, str)
+    transcript: str | None = await ctx.engine.bus.first("on_voice", ctx, audio, str)
     if transcript is not None:
         return transcript
     ctx.notify("The voice message could not be turned into text.")

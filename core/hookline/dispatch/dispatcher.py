@@ -44,7 +44,8 @@ STORE_PAUSE = 10.0
 class Dispatcher:
     """Receives messages from channels and callers and processes them (service ``Conversations``).
 
-    ``watch_questions`` is called after a turn was parked. ``recovery`` finishes what a dead process left in a session before anything new starts there.
+    ``watch_questions`` is called after a turn was parked. ``recovery`` finishes what a dead process
+    left in a session before anything new starts there.
     """
 
     def __init__(
@@ -290,9 +291,11 @@ class Dispatcher:
                     )
                     turn.outcome.stop = "denied"
                     return turn
-                parks = inbox_id is not None and inbound.channel != TERMINAL
+                caller_waits = inbox_id is None
                 inbox_id = inbox_id or await self._store_inbound(state, inbound)
-                return await self._processor.run(state, inbound, inbox_id, mode, parks=parks)
+                return await self._processor.run(
+                    state, inbound, inbox_id, mode, caller_waits=caller_waits
+                )
             finally:
                 lane.state = None
 

@@ -98,7 +98,9 @@ class CoreGatewayHost:
             return
         channel, chat_id = state.record.channel, state.record.chat_id
         await self.outbox.deliver(channel, chat_id)
-        if not parked:
+        if parked:
+            self.watch.start()  # the answer may have come before the turn was parked
+        else:
             with suppress(StoreError):  # another process is working on the chat's messages
                 await self._answer_messages(channel, chat_id, [])
 

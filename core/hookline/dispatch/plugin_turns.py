@@ -105,7 +105,8 @@ def _nested_turn(
     turn = ActiveTurn.begin(
         state, inbound, None, parent.active.mode if parent.active is not None else "no"
     )
-    turn.asker = parent.active.asker if parent.active is not None else place.user_id
+    if parent.active is not None:
+        turn.asker, turn.caller_waits = parent.active.asker, parent.active.caller_waits
     return turn
 
 

@@ -107,13 +107,13 @@ class MessageProcessor:
         mode: str,
         *,
         left_over: bool = False,
-        parks: bool = False,
+        caller_waits: bool = False,
     ) -> ActiveTurn:
         """Run a message as a command or a turn, in a session that the caller owns.
 
-        ``parks`` means that no caller waits for the turn, so that it may wait for an answer in the
-        store. ``left_over`` means that another process left the message unfinished. The process
-        that runs the channel then sends the reply.
+        ``caller_waits`` means that a program waits for the end of the turn. ``left_over`` means
+        that another process left the message unfinished. The process that runs the channel then
+        sends the reply.
         """
         if is_command(inbound.text):
             ctx = TurnContext(self._engine, state, mode=mode)
@@ -126,7 +126,7 @@ class MessageProcessor:
             inbound = state.pending.rerun
             state.pending.rerun = None
         turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
-        turn.left_over, turn.parks = left_over, parks
+        turn.left_over, turn.caller_waits = left_over, caller_waits
         if inbox_id in self._outbox.direct:
             turn.direct = True
             self._outbox.direct[inbox_id] = turn.id

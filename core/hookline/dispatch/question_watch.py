@@ -44,7 +44,8 @@ class QuestionWatch:
         self._open: set[str] = set()
 
     def start(self) -> None:
-        """Start watching, once."""
+        """Look for closed questions now, and from now on whenever something changes."""
+        self._changed.set()
         if self._task is None or self._task.done():
             self._task = self._engine.background.start(self._watch())
 

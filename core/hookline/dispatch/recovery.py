@@ -47,12 +47,11 @@ class SessionRecovery:
         self.sessions.evict(record.id)  # if this fails, the next message reads the store
         # `--yes` was not meant for the calls of a dead process, so it does not apply to them.
         mode = "no" if mode == "yes" else mode
-        parks = channel_name not in ("", TERMINAL)
         questions: QuestionService = self.engine.services[Questions]
         for row in await journal.open_turns(record.id):
             # The turn's process is dead: a living one would own the session.
             if await journal.claim("claim_turn", row["id"], row["owner"]):
-                turn = await resume_turn(self.engine, state, row, mode, parks=parks)
+                turn = await resume_turn(self.engine, state, row, mode)
                 self.processor.after_reply(turn)
         if await questions.table.parked_turn(record.id) is not None:
             return True
@@ -61,7 +60,7 @@ class SessionRecovery:
             if inbound.session_id in (record.id, base_session_id(record.id)):
                 if not await self.claim(row["id"], row["owner"]):
                     break  # another process is running it, so later messages wait
-                await self._answer(state, inbound, row["id"], mode, parks)
+                await self._answer(state, inbound, row["id"], mode)
                 if await questions.table.parked_turn(record.id) is not None:
                     return True
         if channel_name == TERMINAL:
@@ -90,7 +89,7 @@ class SessionRecovery:
         return bool(claimed)
 
     async def _answer(
-        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str, parks: bool
+        self, state: SessionState, inbound: Inbound, inbox_id: str, mode: str
     ) -> None:
         ctx = TurnContext(self.engine, state, message=inbound)
         try:
@@ -100,9 +99,7 @@ class SessionRecovery:
                     ctx, inbound, inbox_id, "denied", passed.reason, left_over=True
                 )
             else:
-                turn = await self.processor.run(
-                    state, passed, inbox_id, mode, left_over=True, parks=parks
-                )
+                turn = await self.processor.run(state, passed, inbox_id, mode, left_over=True)
                 self.processor.after_reply(turn)
         finally:
             self.processor.processing.discard(inbox_id)

@@ -67,10 +67,22 @@ async def ask(ctx: TurnContext, question: Question, call_key: str = "") -> AskRe
         TurnStopped: the person stopped the parked turn.
         StoreError: the question could not be stored.
     """
-    if ctx.active is None or ctx.active.mode != "ask":
-        answer = await _ask_hook(ctx, question)
-        return AskResult(answer, "" if answer is not None else "nobody")
-    return await _TurnQuestion(ctx, ctx.active, call_key).ask(question)
+    if ctx.active is None:
+        return await _ask_plugins(ctx, question)
+    turn_question = _TurnQuestion(ctx, ctx.active, call_key)
+    earlier = await turn_question.find_earlier()
+    if ctx.active.mode == "ask":
+        return await turn_question.ask(question, earlier)
+    if earlier is None:
+        return await _ask_plugins(ctx, question)
+    if earlier.state == "open":  # no one is here, but it can still be answered elsewhere
+        raise TurnParked
+    return turn_question.result(earlier)
+
+
+async def _ask_plugins(ctx: TurnContext, question: Question) -> AskResult:
+    answer = await _ask_hook(ctx, question)
+    return AskResult(answer, "" if answer is not None else "nobody")
 
 
 async def _ask_hook(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
@@ -93,24 +105,31 @@ class _TurnQuestion:
         service: QuestionService = ctx.engine.services[Questions]
         self._service = service
 
-    async def ask(self, question: Question) -> AskResult:
-        stored = await self._stored(question)
+    async def find_earlier(self) -> StoredQuestion | None:
+        """The question of this call before the turn was resumed."""
+        if not (self._turn.resumed and self._call_key):
+            return None
+        return await self._service.table.of_call(self._turn.id, self._call_key)
+
+    async def ask(self, question: Question, earlier: StoredQuestion | None) -> AskResult:
+        """Ask and wait, or park the turn. ``earlier`` is the question if it is already stored."""
+        stored = earlier or await self._store(question)
         question = replace(question, id=stored.id)
         if stored.state != "open":
-            return self._result(stored)
+            return self.result(stored)
         hook = asyncio.create_task(_ask_hook(self._ctx, question))
         closing = asyncio.create_task(self._service.wait_until_closed(stored))
         try:
             await asyncio.wait({hook, closing}, return_when=asyncio.FIRST_COMPLETED)
             if not closing.done() and (answer := hook.result()) is not None:
-                return self._result(await self._settle(stored, answer))
+                return self.result(await self._settle(stored, answer))
             if not closing.done():
                 if not await self._show(stored):
                     await self._service.close(stored, "closed")
                     return AskResult(None, "unreachable")
-                if self._turn.parks and self._call_key:
+                if self._turn.can_park and self._call_key:
                     raise TurnParked
-            return self._result(await closing)
+            return self.result(await self._closed(stored, closing))
         except asyncio.CancelledError:
             if not self._engine.closing:
                 await self._service.close(stored, "stopped")
@@ -120,14 +139,18 @@ class _TurnQuestion:
                 task.cancel()
             await asyncio.gather(hook, closing, return_exceptions=True)
 
-    async def _stored(self, question: Question) -> StoredQuestion:
-        """The question as it is stored: of this call before the turn was resumed, or a new one."""
-        turn = self._turn
-        if turn.resumed and self._call_key:
-            found = await self._service.table.of_call(turn.id, self._call_key)
-            if found is not None:
-                return found
-        inbound = self._ctx.inbound
+    async def _closed(
+        self, stored: StoredQuestion, closing: asyncio.Task[StoredQuestion]
+    ) -> StoredQuestion:
+        """The question once it is closed; expired if a caller has waited too long."""
+        timeout = WAITING_TIMEOUT if self._turn.caller_waits else None
+        try:
+            return await asyncio.wait_for(closing, timeout)
+        except TimeoutError:
+            return await self._service.close(stored, "expired")
+
+    async def _store(self, question: Question) -> StoredQuestion:
+        turn, inbound = self._turn, self._ctx.inbound
         session = replace(turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
         stored = new_question(question, new_question_id(), session, turn.asker, self._expires())
         await self._service.table.insert(stored, turn.id, self._call_key)
@@ -138,12 +161,11 @@ class _TurnQuestion:
         return stored
 
     def _expires(self) -> float | None:
-        """When the question expires, in Unix seconds."""
-        channel = self._ctx.inbound.channel
-        if self._turn.parks:
-            policy: ApprovalPolicy | None = self._engine.services.get(ApprovalPolicy)
-            return clock.now() + (policy.expires if policy is not None else DEFAULT_EXPIRES)
-        return None if channel == TERMINAL else clock.now() + WAITING_TIMEOUT
+        """When the question expires, in Unix seconds; None while a program or a terminal waits."""
+        if self._turn.caller_waits or self._ctx.inbound.channel == TERMINAL:
+            return None
+        policy: ApprovalPolicy | None = self._engine.services.get(ApprovalPolicy)
+        return clock.now() + (policy.expires if policy is not None else DEFAULT_EXPIRES)
 
     async def _settle(self, stored: StoredQuestion, answer: QuestionAnswer) -> StoredQuestion:
         """Store the answer of a plugin, unless someone else was first."""
@@ -152,7 +174,8 @@ class _TurnQuestion:
         except QuestionClosed:
             return await self._service.table.get(stored.id) or stored
 
-    def _result(self, stored: StoredQuestion) -> AskResult:
+    def result(self, stored: StoredQuestion) -> AskResult:
+        """What came of a closed question. Raises ``TurnStopped``."""
         if stored.state == "stopped":
             raise TurnStopped
         if stored.state == "answered":
@@ -200,7 +223,7 @@ class _TurnQuestion:
         text = f"An admin is asked {what}."
         inbound = self._ctx.inbound
         session = replace(self._turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
-        if not self._turn.parks:
+        if self._turn.caller_waits:
             self._ctx.notify(text)
             return
         await self._post(

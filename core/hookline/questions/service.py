@@ -29,7 +29,7 @@ TOPIC = "questions"
 ID_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 """Without characters that look like others."""
 ID_CHARS = 6
-"""31^6 ids, about 9 x 10^8; a taken one is drawn again by the table's primary key."""
+"""31^6 ids, about 9 x 10^8. Closed questions are deleted after a week."""
 CLOSED = "That question is already answered or closed. Nothing was changed."
 
 

@@ -17,9 +17,8 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     lines = []
     if for_other:
         asker = f"{question.channel}:{question.asker}" if question.asker else "a scheduled turn"
-        lines.append(
-            f"For {on_one_line(asker, MAX_NAME_CHARS)} in chat {on_one_line(question.chat, MAX_NAME_CHARS)}:"
-        )
+        who, where = (on_one_line(name, MAX_NAME_CHARS) for name in (asker, question.chat))
+        lines.append(f"For {who} in chat {where}:")
     lines.append(spell_out(question.text))
     if question.preview:
         lines.append(code_block(spell_out(marked_preview(question.preview, question.marks))))

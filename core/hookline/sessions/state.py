@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs import Failure, Inbound, Question, Reply, Usage, crash
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.host import Stash
 from hookline_hookspecs.inspection import StablePrompt
 from hookline_hookspecs.messages import Message, TextBlock
@@ -168,9 +169,9 @@ class ActiveTurn:
     ``left_over`` is True if another process left the turn or its message unfinished: the process
     that runs the channel then sends the reply.
 
-    ``asker`` is the user id of the person that the turn works for. ``parks`` is True if no caller
-    waits for the turn, so that it can be given up until a question is answered; ``parked`` is True
-    once it was. ``asked`` is True if the turn has stored questions.
+    ``asker`` is the user id of the person that the turn works for. ``caller_waits`` is True if a
+    program waits for the end of the turn. ``parked`` is True once the turn was given up until a
+    question is answered. ``asked`` is True if the turn has stored questions.
     """
 
     id: str
@@ -184,7 +185,7 @@ class ActiveTurn:
     direct: bool = False
     left_over: bool = False
     asker: str = ""
-    parks: bool = False
+    caller_waits: bool = False
     parked: bool = False
     asked: bool = False
     blocks: tuple[ContextBlock, ...] = ()
@@ -213,6 +214,15 @@ class ActiveTurn:
         turn = cls(new_id(), state, inbound, inbox_id, mode, inbound.model or state.model)
         turn._writes, state.pending.writes = state.pending.writes, []
         return turn
+
+    @property
+    def can_park(self) -> bool:
+        """True if the turn can be given up until a question is answered, and then resumed.
+
+        Not in the terminal, where the person is, and not for a sub-agent, whose parent waits.
+        """
+        is_chat = self.state.record.kind == "chat"
+        return is_chat and not self.caller_waits and self.inbound.channel != TERMINAL
 
     @property
     def user_entry(self) -> HistoryEntry:

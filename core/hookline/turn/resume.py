@@ -31,21 +31,20 @@ UNKNOWN = (
 
 
 async def resume_turn(
-    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str, *, parks: bool = False
+    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
 ) -> ActiveTurn:
     """Continue a turn that did not end; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started calls are reported as interrupted, or run again if
     they are read-only. Calls that were not started are run; one that waited for an answer finds it.
-    With ``parks``, the turn may wait for further answers without this process. A turn that was
-    already resumed :data:`MAX_RESUMES` times ends with an error.
+    A turn that was already resumed :data:`MAX_RESUMES` times ends with an error.
     """
     inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
     inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
     turn = ActiveTurn(
         row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True
     )
-    turn.parks, turn.asked = parks, True
+    turn.asked = True
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)
