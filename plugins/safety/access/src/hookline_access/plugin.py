@@ -138,13 +138,16 @@ class AccessControl(Plugin[AccessConfig]):
         return person.can_be_known and (role.may_decide or (is_own and role.may_write))
 
     async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
-        """The turn's own chat if its person may answer, else a private chat of each admin."""
-        asker = Person.on(question.channel, question.asker)
+        """The turn's own chat if its person may answer, else a private chat of each admin.
+
+        Only chats of network channels that are on; elsewhere the person is asked where they are.
+        """
+        known = {channel.name for channel in self.host.channels() if channel.network}
+        if question.channel not in known:
+            return []
         if await self.may_answer(question, question.channel, question.asker):
             return [QuestionChat(question.channel, question.chat_id, question.asker)]
-        if not self._is_network(asker.channel):
-            return []
-        chats = await self._chats.of_admins()
+        chats = [chat for chat in await self._chats.of_admins() if chat[0] in known]
         return [QuestionChat(*chat, self._chats.writer(*chat)) for chat in chats]
 
     def is_operator(self, inbound: Inbound) -> bool:
