@@ -55,6 +55,15 @@ SIGNAL_EVENTS = {
     "undone": Signal(
         "", "", "when `/undo` removed the turn `turn_id` of `session`; see the plugin `commands`"
     ),
+    "question_opened": Signal(
+        "StoredQuestion", "the turn's", "when a question was stored, before it is shown"
+    ),
+    "question_closed": Signal(
+        "StoredQuestion", "None", "when a question was answered, stopped, expired or closed"
+    ),
+    "turn_parked": Signal(
+        "Turn", "the turn's", "when a turn was given up until its question is answered"
+    ),
     "remote_turn": Signal(
         "RemoteTurnEvent",
         "None",

@@ -17,6 +17,8 @@ DENY = "Deny"
 """The first and last choices of an approval are ``Allow once`` and ``Deny``; those between them
 begin with ``Allow `` and name what they allow from now on."""
 
+QUESTIONS_TOPIC = "questions"
+"""The store's topic on which the ids of opened and closed questions are sent to all processes."""
 AROUND_MARK = 40
 """Characters shown on either side of a marked part."""
 _WORD = r"[\w.:/@%+-]"
@@ -155,7 +157,9 @@ class Questions(Protocol):
     """The questions of all sessions. ``host.services[Questions]`` is always available.
 
     The signals ``question_opened`` and ``question_closed`` carry a :class:`StoredQuestion`; they
-    are sent in the process that asked, and in the one that answered.
+    are sent in the process that asked, and in the one that answered. Every change is also sent
+    as the question's id on the store's topic :data:`QUESTIONS_TOPIC`. The signal ``turn_parked``
+    carries the ``Turn`` that waits for an answer without a process.
     """
 
     async def open(

@@ -28,7 +28,8 @@ class Reply:
         kind: an ``answer``, a ``notice`` in addition to it, or a ``question`` that expects an
             answer.
         person: the user id of who wrote the message it answers.
-        question: the id of the stored question that it shows; see
+        question: the id of the stored question that it shows, with its :attr:`choices`, or (of
+            kind ``notice``) whose end it reports; see
             :class:`~hookline_hookspecs.questions.Questions`.
     """
 

@@ -12,6 +12,7 @@ from hookline_hookspecs.questions import QuestionError, Questions, StoredQuestio
 from ..engine import Engine
 from ..questions.service import QuestionService
 from ..questions.table import ShownQuestion
+from ..sessions.manager import base_session_id
 
 MAX_ANSWER_CHARS = 300
 """Characters of a message that can be an answer: a choice, or ``Deny`` and a reason."""
@@ -54,6 +55,8 @@ class QuestionMessages:
         if len(text) > MAX_ANSWER_CHARS or not (inbound.reply_to or _MAY_ANSWER.match(text)):
             return None
         shown = await self._service.table.shown_in(inbound.channel, inbound.chat_id)
+        if inbound.session_id:  # one of several conversations of the chat
+            shown = [one for one in shown if _is_of_conversation(one, inbound.session_id)]
         quoted = [one for one in shown if one.message and one.message == inbound.reply_to]
         asked = quoted or [one for one in shown if one.person in ("", inbound.user_id)]
         named = [one for one in asked if find_choice(text, one.question.choices)]
@@ -97,6 +100,11 @@ def answer_text(question: StoredQuestion) -> str:
     """What is replied to an accepted answer."""
     answer = question.answer
     return f"Answered: {answer.choice}." if answer is not None else "Answered."
+
+
+def _is_of_conversation(shown: ShownQuestion, session_id: str) -> bool:
+    """Whether the question belongs to the conversation with this id or to a successor of it."""
+    return base_session_id(shown.question.session) == base_session_id(session_id)
 
 
 def _could_be_read(shown: ShownQuestion, inbound: Inbound) -> bool:

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs.errors import StoreError
-from hookline_hookspecs.questions import Questions, StoredQuestion
+from hookline_hookspecs.questions import QUESTIONS_TOPIC, Questions, StoredQuestion
 from hookline_hookspecs.replies import Reply
 from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..engine import Engine
-from ..questions.service import TOPIC, QuestionService, closing_text
+from ..questions.service import QuestionService, closing_text
 from ..questions.table import QuestionPlace
 from .outbox import Outbox
 
@@ -73,7 +73,7 @@ class QuestionWatch:
     async def _listen(self) -> None:
         while True:
             try:
-                async with self._engine.store.listen(TOPIC) as payloads:
+                async with self._engine.store.listen(QUESTIONS_TOPIC) as payloads:
                     self._changed.set()
                     async for _ in payloads:
                         self._changed.set()
@@ -111,11 +111,18 @@ class QuestionWatch:
                 except Exception as error:
                     log.info("channel %s cannot close a question: %s", place.channel, error)
             if not _answered_here(question, place):
-                await self._post(place, f"question-{question.id}-closed-{number}", text)
+                await self._post(place, question.id, number, text)
 
-    async def _post(self, place: QuestionPlace, reply_id: str, text: str) -> None:
+    async def _post(self, place: QuestionPlace, question_id: str, number: int, text: str) -> None:
         session = Session("", place.channel, place.chat_id, None, clock.now(), kind="none")
-        reply = Reply(session, text, id=reply_id, kind="notice", person=place.person)
+        reply = Reply(
+            session,
+            text,
+            id=f"question-{question_id}-closed-{number}",
+            kind="notice",
+            person=place.person,
+            question=question_id,
+        )
         await self._engine.journal.close_inbound(None, None, reply)
         self._engine.background.start(self._outbox.deliver(place.channel, place.chat_id))
 

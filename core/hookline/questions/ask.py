@@ -12,6 +12,7 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.optional_services import Access, ApprovalPolicy, QuestionChat
 from hookline_hookspecs.questions import (
+    QUESTIONS_TOPIC,
     Question,
     QuestionAnswer,
     QuestionClosed,
@@ -24,7 +25,7 @@ from hookline_hookspecs.turns import Session
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
-from .service import TOPIC, QuestionService, new_question_id
+from .service import QuestionService, new_question_id
 from .table import QuestionPlace, new_question
 from .text import question_text
 
@@ -156,7 +157,7 @@ class _TurnQuestion:
         await self._service.table.insert(stored, turn.id, self._call_key)
         turn.asked = True
         crash.point("after-question")
-        await self._engine.store.notify(TOPIC, stored.id)
+        await self._engine.store.notify(QUESTIONS_TOPIC, stored.id)
         self._engine.bus.signals.send("question_opened", stored, self._ctx)
         return stored
 

@@ -11,6 +11,7 @@ from hookline_hookspecs import crash
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import (
+    QUESTIONS_TOPIC,
     NoSuchChoice,
     NotAnswerable,
     QuestionAnswer,
@@ -24,8 +25,6 @@ from .. import clock
 from ..engine import Engine
 from .table import QuestionTable
 
-TOPIC = "questions"
-"""The store's topic on which the ids of closed questions are sent to other processes."""
 ID_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 """Without characters that look like others."""
 ID_CHARS = 6
@@ -111,7 +110,7 @@ class QuestionService:
         """Wake the call that waits for the question, here or in another process."""
         self.wake(question.id)
         self._engine.bus.signals.send("question_closed", question)
-        await self._engine.store.notify(TOPIC, question.id)
+        await self._engine.store.notify(QUESTIONS_TOPIC, question.id)
 
     def wake(self, question_id: str) -> None:
         """Wake the call that waits for a question; for all of them if the id is empty."""
@@ -143,7 +142,7 @@ class QuestionService:
             self._waiting.pop(question.id, None)
 
     async def _listen(self) -> None:
-        async with self._engine.store.listen(TOPIC) as payloads:
+        async with self._engine.store.listen(QUESTIONS_TOPIC) as payloads:
             self.wake("")  # an answer may have come before this was listening
             async for payload in payloads:
                 self.wake(payload)

@@ -295,6 +295,7 @@ async def _park_turn(ctx: TurnContext) -> None:
     await turn.flush()
     questions: QuestionService = ctx.engine.services[Questions]
     await questions.table.park_turn(turn.id)
+    ctx.engine.bus.signals.send("turn_parked", turn.snapshot(), ctx)
     ctx.state.flags.recovered = False  # the next owner looks for an answer first
     crash.point("after-park")
 

@@ -130,10 +130,13 @@ class Approvals(Plugin[ApprovalsConfig]):
         inbound = ctx.turn.inbound
         questions = self.host.services[Questions]
         chat = (inbound.channel, inbound.chat_id)
-        found = [one for one in await questions.open(chat=chat) if one.kind == "approval"]
-        found = found or [
+        of_chat = [one for one in await questions.open(chat=chat) if one.kind == "approval"]
+        of_session = [
             one for one in await questions.open(session=ctx.session.id) if one.kind == "approval"
         ]
+        # A message to one of several conversations of a chat answers that one's question.
+        first, second = (of_session, of_chat) if inbound.session_id else (of_chat, of_session)
+        found = first or second
         if not found:
             return NONE_OPEN
         if len(found) > 1:
