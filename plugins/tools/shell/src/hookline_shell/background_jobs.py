@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookline_hookspecs.visible_text import on_one_line
+
 from .command_runner import RunningJob
 
 if TYPE_CHECKING:
@@ -44,8 +46,7 @@ class BackgroundJob:
     @property
     def shown(self) -> str:
         """The command as one short line."""
-        line = " ".join(self.command.split())
-        return line if len(line) <= _MAX_SHOWN_CHARS else line[: _MAX_SHOWN_CHARS - 1] + "…"
+        return on_one_line(self.command, _MAX_SHOWN_CHARS)
 
     def __str__(self) -> str:
         return f"{self.pid} ({self.shown})"

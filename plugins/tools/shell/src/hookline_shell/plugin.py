@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     ToolCall,
     ToolError,
     ToolOutput,
+    command,
     hookimpl,
     tool,
 )
@@ -87,6 +88,13 @@ class Shell(Plugin[ShellConfig]):
         await self._jobs.end_session(session)
         if "_sandbox_runner" in vars(self):
             await self._sandbox_runner.end_session(session.id)
+
+    @command("/jobs", audience="admins", immediate=True, category="Conversation")
+    async def jobs(self, ctx: Context, args: str) -> str:
+        """List background jobs: /jobs; /jobs N shows the output of one, /jobs stop N ends it."""
+        from .jobs_command import answer
+
+        return await answer(self._jobs, ctx.session, args, self.host.now())
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
