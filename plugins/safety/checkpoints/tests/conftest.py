@@ -114,7 +114,7 @@ class WorkspaceChat:
 
 def undo_of(answer: str) -> str:
     """The id by which a rewind says it can be undone."""
-    found = re.search(r"To undo this: /rewind ([0-9a-f]+)$", answer)
+    found = re.search(r"^To undo this: /rewind ([0-9a-f]+)$", answer, re.MULTILINE)
     assert found, answer
     return found[1]
 

@@ -104,7 +104,7 @@ def test_undo_says_how_to_restore_the_files(chat: WorkspaceChat) -> None:
         ("", ["{1}", "{0}", "diff"]),
         ("{0}", ["{0}"]),
         ("diff ", ["diff {1}", "diff {0}"]),
-        ("{0} ", ["{0} files", "{0} all", "{0} conversation", "{0} both"]),
+        ("{0} ", [f"{{0}} {word}" for word in ("files", "all", "conversation", "both", "history")]),
         ("{0} f", ["{0} files"]),
         ("{0} files ", []),
     ],

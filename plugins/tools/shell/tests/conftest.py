@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from ipaddress import ip_address
 from pathlib import Path
@@ -102,6 +103,7 @@ def plugin(**config: Any) -> Shell:
         env=os.environ,
         home=Path(tempfile.gettempdir()) / "no-such-hookline-home",
         services=SimpleNamespace(get=lambda protocol: None),
+        now=time.time,
     )
     shell = Shell(ShellConfig(**config), host)
     shell.setup(host)
@@ -109,9 +111,17 @@ def plugin(**config: Any) -> Shell:
 
 
 @pytest.fixture
-def make_plugin() -> Callable[..., Shell]:
-    """Makes a set-up plugin with settings."""
-    return plugin
+async def make_plugin() -> AsyncIterator[Callable[..., Shell]]:
+    """Makes a set-up plugin with settings; what it left running is ended."""
+    plugins: list[Shell] = []
+
+    def make(**config: Any) -> Shell:
+        plugins.append(plugin(**config))
+        return plugins[-1]
+
+    yield make
+    for made in plugins:
+        await made.teardown(made.host)
 
 
 @pytest.fixture

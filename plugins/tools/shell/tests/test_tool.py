@@ -370,3 +370,18 @@ def test_schema_is_small(make_plugin: Callable[..., Shell]) -> None:
     assert len(compact) <= 700
     assert list(schema.parameters["properties"]) == ["command", "timeout", "workdir"]
     assert schema.parameters["required"] == ["command"]
+
+
+async def test_jobs_are_listed_shown_and_stopped(shell: Shell, ctx: Any) -> None:
+    assert await shell.jobs(ctx, "") == "No background jobs."
+    await shell.bash(ctx, "(sleep .3; echo from the job; sleep 1000) & true")
+    listed = await shell.jobs(ctx, "")
+    assert listed.startswith("- 1: `(sleep .3; echo from the job; sleep 1000) & true` · running")
+    async with asyncio.timeout(20):
+        while "\nfrom the job\n" not in await shell.jobs(ctx, "1"):
+            await asyncio.sleep(0.05)
+    assert await shell.jobs(ctx, "stop 1") == "Stopped job 1."
+    assert await shell.jobs(ctx, "stop 1") == "Job 1 has already ended."
+    assert "· ended" in await shell.jobs(ctx, "")
+    assert "\nfrom the job\n" in await shell.jobs(ctx, "1")
+    assert (await shell.jobs(ctx, "stop 2")).startswith("There is no job 2.")

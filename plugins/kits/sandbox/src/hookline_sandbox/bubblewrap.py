@@ -41,16 +41,20 @@ def probe() -> list[str]:
     return [_program(), *words, "--", "/bin/sh", "-c", ":"]
 
 
-def wrapped(argv: Sequence[str], folder: Path, view: View, limits: Limits) -> list[str]:
+def wrapped(
+    argv: Sequence[str], folder: Path, view: View, limits: Limits, *, ends_together: bool = False
+) -> list[str]:
     """Return the command line that runs ``argv`` in ``folder`` with ``view`` and ``limits``.
 
-    ``argv[0]`` is an absolute path.
+    ``argv[0]`` is an absolute path. ends_together: all processes inside end when the program ends,
+    or the process that started it.
     """
     mounts = sorted(_mounts(view), key=lambda mount: mount.target.rstrip("/").count("/"))
     sealed = [mount.target for mount in mounts if mount.read_only]
     inner = started(argv, limits, PROXY if view.proxy else None)
     return [
         *_filtered(view.private),
+        *(("--die-with-parent",) if ends_together else ()),
         *_isolated(),
         *(word for mount in mounts for word in mount.words),
         *(word for target in reversed(sealed) for word in ("--remount-ro", target)),
@@ -101,8 +105,8 @@ def _mounts(view: View) -> Iterator[_Mount]:
     yield from _within(view)
     if view.proxy is not None:
         yield _bound("--ro-bind", view.proxy, PROXY)
-        for name in needed():
-            yield _bound("--ro-bind", name, name)
+    for name in needed():
+        yield _bound("--ro-bind", name, name)
 
 
 def _within(view: View) -> Iterator[_Mount]:

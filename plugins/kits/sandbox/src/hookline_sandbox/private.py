@@ -27,7 +27,7 @@ class PrivateFolders:
     def __init__(self, limit_mb: int) -> None:
         self._limit = limit_mb * _MIB
         self._folders: dict[str, Path] = {}
-        self._locks: list[int] = []
+        self._locks: dict[str, int] = {}
 
     def folder(self, key: str) -> Path:
         """Return the folder with ``tmp`` and ``home`` of ``key``; made at first use, mode 0700."""
@@ -35,8 +35,9 @@ class PrivateFolders:
             if not self._folders:
                 _remove_left_behind()
             made = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            self._locks.append(os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            fcntl.flock(self._locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._locks[key] = lock
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for name in ("tmp", "home"):
                 (made / name).mkdir()
             self._folders[key] = made
@@ -55,14 +56,16 @@ class PrivateFolders:
                     Path(entry.path).unlink(missing_ok=True)
         return True
 
+    def remove(self, key: str) -> None:
+        """Remove the pair of ``key``, if there is one."""
+        if key in self._folders:
+            shutil.rmtree(self._folders.pop(key), ignore_errors=True)
+            os.close(self._locks.pop(key))
+
     def close(self) -> None:
         """Remove all pairs."""
-        for folder in self._folders.values():
-            shutil.rmtree(folder, ignore_errors=True)
-        self._folders.clear()
-        for lock in self._locks:
-            os.close(lock)
-        self._locks.clear()
+        for key in list(self._folders):
+            self.remove(key)
 
 
 def _remove_left_behind() -> None:

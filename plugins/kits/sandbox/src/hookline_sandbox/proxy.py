@@ -37,16 +37,18 @@ class Dialer(Protocol):
 
 
 class Proxy:
-    """Serves one program on ``socket`` while the ``async with`` block runs.
+    """Serves programs on ``socket`` while the ``async with`` block runs.
 
-    ``reached`` and ``refused`` are the addresses that it asked for, by the outcome.
+    ``reached`` and ``refused`` are the addresses that they asked for, by the outcome. ``requests``
+    counts those that were reached.
     """
 
     def __init__(self, dialer: Dialer) -> None:
         self._dialer = dialer
         self._folder = tempfile.TemporaryDirectory(prefix="hookline-proxy-")
         self.socket = Path(self._folder.name) / "socket"
-        self.reached: list[str] = []
+        self.requests = 0
+        self._reached: dict[str, int] = {}
         self.refused: list[str] = []
         self._open: set[asyncio.Task[None]] = set()
 
@@ -102,9 +104,18 @@ class Proxy:
             there[1].write(f"{line[1]} {path} HTTP/1.1\r\n".encode("latin-1") + _kept(fields))
         await _join(reader, writer, *there)
 
+    @property
+    def reached(self) -> list[str]:
+        """Every address that was reached."""
+        return list(self._reached)
+
+    def reached_since(self, requests: int) -> list[str]:
+        """Return the addresses reached since ``self.requests`` had this value."""
+        return [shown for shown, last in self._reached.items() if last > requests]
+
     def _note(self, shown: str) -> None:
-        if shown not in self.reached:
-            self.reached.append(shown)
+        self.requests += 1
+        self._reached[shown] = self.requests
 
 
 def _bound(path: Path) -> socket.socket:

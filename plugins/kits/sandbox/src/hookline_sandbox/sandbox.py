@@ -16,7 +16,7 @@ from .private_home import furnish
 from .programs import programs
 from .repositories import outer_repository
 from .starting import PORT
-from .survey import Survey
+from .survey import Findings, Survey
 from .tables import tables
 from .view import View, within
 
@@ -123,7 +123,7 @@ class Sandbox:
         """Survey the workspace and return what a program sees."""
         workspace = places.workspace
         repository = outer_repository(workspace)
-        findings = self._survey(places, repository).findings()
+        findings = self.findings(places)
         frozen = [*findings.frozen, *_targets(findings.links, workspace)]
         own = Path(__file__).parent.resolve()
         if within(own, [workspace]):  # the sandbox's own code
@@ -142,31 +142,44 @@ class Sandbox:
             proxy,
         )
 
-    def command(self, argv: Sequence[str], folder: Path, view: View) -> list[str]:
+    def findings(self, places: Places) -> Findings:
+        """Survey the workspace."""
+        return self._survey(places, outer_repository(places.workspace)).findings()
+
+    def command(
+        self, argv: Sequence[str], folder: Path, view: View, *, ends_together: bool = False
+    ) -> list[str]:
         """Return the command line that runs ``argv`` in ``folder`` with ``view``.
 
-        Raises as :meth:`wrapped` does.
+        ends_together: what it starts ends with it, or with this process (not with Landlock). Raises
+        as :meth:`wrapped` does.
         """
         if self.method is Method.BUBBLEWRAP:
-            return bubblewrap.wrapped(argv, folder, view, self._limits)
+            limits = self._limits
+            return bubblewrap.wrapped(argv, folder, view, limits, ends_together=ends_together)
         if self.method is Method.LANDLOCK and view.proxy is None:
             from . import confinement
 
             return confinement.wrapped(argv, view, self._limits)
         raise RuntimeError(f"no sandbox for this program: {self.found.why}")
 
-    def put_back(self, kept: Kept, view: View, places: Places) -> list[str]:
-        """Undo a program's changes of control files since ``keep(view.findings)``.
+    def put_back(self, kept: Kept, places: Places) -> list[str]:
+        """Undo a program's changes of control files since ``kept``.
 
         Return what was put back: paths relative to the workspace, of git's settings with the keys.
         """
-        now = self._survey(places, view.repository).findings()
-        roots = [str(root) for root in (view.workspace, view.repository) if root is not None]
+        repository = outer_repository(places.workspace)
+        now = self._survey(places, repository).findings()
+        roots = [str(root) for root in (places.workspace, repository) if root is not None]
         return put_back(kept, now, roots, self._home / REMOVED_FOLDER)
 
     def emptied(self, key: str) -> bool:
         """Empty the private folders of ``key`` if they exceed the limit; return whether so."""
         return self._private.emptied(key)
+
+    def remove(self, key: str) -> None:
+        """Remove the private folders of ``key``."""
+        self._private.remove(key)
 
     def close(self) -> None:
         """Remove the private folders."""

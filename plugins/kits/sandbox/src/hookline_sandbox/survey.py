@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -100,13 +101,18 @@ class Survey:
         self._known: dict[str, _Folder] = {}
         self._hidden: set[str] = set()
         self._tracked = TrackedFiles()
+        self._lock = threading.Lock()
         home = str(Path.home())
         self._sockets = home == self._workspace or home.startswith(
             self._workspace.rstrip("/") + "/"
         )
 
     def findings(self) -> Findings:
-        """Search the workspace and return the findings."""
+        """Search the workspace and return the findings; safe from several threads."""
+        with self._lock:
+            return self._findings()
+
+    def _findings(self) -> Findings:
         folders = self._search()
         # A program may make thousands of folders, so that earlier findings are no longer reached.
         self._hidden = {path for path in self._hidden if os.path.lexists(path)}

@@ -23,6 +23,7 @@ COMMANDS_BY_PLUGIN = {
     "provenance": ("proposals", "trust"),
     "reasoning": ("reasoning",),
     "scheduler": ("schedule",),
+    "shell": ("jobs",),
     "skills": ("skill", "skills"),
     "terminal": ("copy", "expand"),
     "user-model": ("user",),

@@ -19,6 +19,9 @@ from .approval import refusal
 from .conversation import turns_since, undo_since
 from .errors import CheckpointError
 from .file_restorer import FileRestorer
+from .history_changes import HistoryChange, change_of, changes_since, is_lost_between
+from .history_restorer import HistoryRestorer
+from .repository import RepositoryState
 from .rewind_choice import AGENT_ONLY, ALL_OWNERS, Part, RewindChoice, RewindOffer, choose
 from .snapshot_manager import Chat, SnapshotManager
 from .store import SavedSnapshot, SnapshotContent
@@ -29,7 +32,7 @@ MAX_DIFF_BYTES = 12_000
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _FORM = re.compile(
     r"(?P<diff>diff\s+)?(?P<hash>\S+)"
-    r"(?P<words>(?:\s+(?:files|all|conversation|both))*)(?:\s+--\s+(?P<path>.+))?",
+    r"(?P<words>(?:\s+(?:files|all|conversation|both|history))*)(?:\s+--\s+(?P<path>.+))?",
     re.DOTALL | re.IGNORECASE,
 )
 _PARTS: Mapping[str, tuple[Part, ...]] = {
@@ -37,6 +40,7 @@ _PARTS: Mapping[str, tuple[Part, ...]] = {
     "all": ("files",),
     "conversation": ("conversation",),
     "both": ("files", "conversation"),
+    "history": ("history",),
 }
 
 
@@ -108,7 +112,25 @@ class Rewinder:
         """Return what could be restored."""
         async with asyncio.timeout(REWIND_TIMEOUT):
             files = await self._restorer.compare(target, within)
-        return RewindOffer(target, files, await turns_since(self._ctx, target))
+            history = [] if within else await self._history(target)
+        lines = [line for change in history for line in change.lines()]
+        return RewindOffer(target, files, await turns_since(self._ctx, target), lines)
+
+    async def _history(self, target: SavedSnapshot) -> list[HistoryChange]:
+        """Return what the repositories in the folder lost since the checkpoint."""
+        histories = self._snapshots.histories
+        return await changes_since(histories, target.folder, target.ref)
+
+    async def _restore_history(self, target: SavedSnapshot) -> list[str]:
+        """Bring back what the repositories lost; return what was done."""
+        lines = []
+        for change in await self._history(target):
+            restorer = HistoryRestorer(self._snapshots.histories, target.folder, change)
+            try:
+                lines += (await restorer.restore()).lines()
+            except (CheckpointError, OSError) as error:
+                lines.append(f"The history of the repository is not back: {error}.")
+        return lines or [f"The repository has lost nothing since {texts.clock(target)}."]
 
     async def _go_back(self, offer: RewindOffer, within: str, choice: RewindChoice) -> str:
         target = offer.target
@@ -120,6 +142,11 @@ class Rewinder:
         if "files" in choice.parts:
             async with asyncio.timeout(REWIND_TIMEOUT):
                 answer.append(await self._restorer.restore(target, within, choice.owners))
+        if "history" in choice.parts:
+            async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(target.folder):
+                answer += await self._restore_history(target)
+        elif offer.history:
+            answer.append(texts.history_lost(target, offer.history))
         return "\n".join(answer)
 
     async def _list(self) -> str:
@@ -129,7 +156,26 @@ class Rewinder:
             return "There is no checkpoint in this chat yet; one is made before the first write."
         counts = await self._counts(found)
         workspace = str(self._ctx.paths.workspace)
-        return "\n".join([texts.listed(found, counts, workspace), *notes])
+        lost = await self._lost_histories(found)
+        return "\n".join([texts.listed(found, counts, workspace, lost), *notes])
+
+    async def _lost_histories(self, found: list[SavedSnapshot]) -> set[str]:
+        """Return the commits of checkpoints until whose next one, or now, a repository lost
+        something of its history."""
+        histories = self._snapshots.histories
+        newer: dict[tuple[Path, str], RepositoryState] = {}
+        lost = set()
+        for saved in found:
+            for kept in await histories.kept(saved.folder, saved.ref):
+                later = newer.get((saved.folder, kept.place))
+                with suppress(CheckpointError, OSError):
+                    if later is not None and await is_lost_between(histories, kept, later):
+                        lost.add(saved.commit)
+                    elif later is None:
+                        change = await change_of(histories, saved.folder, kept)
+                        lost |= set() if change.is_empty else {saved.commit}
+                newer[saved.folder, kept.place] = kept.state
+        return lost
 
     async def _counts(self, found: list[SavedSnapshot]) -> Mapping[str, Mapping[str, int]]:
         """Return for each commit what changed until the next one of its folder, or until now."""

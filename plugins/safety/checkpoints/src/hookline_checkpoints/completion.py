@@ -12,6 +12,7 @@ SCOPES = (
     ("all", "put back all files, also those that others changed"),
     ("conversation", "remove the turns since then from the conversation"),
     ("both", "files and conversation"),
+    ("history", "bring back branches, tags and stash of the repository"),
 )
 DIFF = "diff"
 

@@ -10,6 +10,9 @@ class CheckpointsConfig(BaseModel):
 
     max_snapshots: int = Field(20, ge=1, description="Kept for each chat and folder.")
     max_store_mb: int = Field(500, ge=1, description="Megabytes of all snapshots together.")
+    max_history_mb: int = Field(
+        500, ge=1, description="Megabytes of a repository whose history is kept."
+    )
     max_days: float = Field(7.0, gt=0, description="Days that a snapshot is kept.")
     max_file_mb: float = Field(10.0, gt=0, description="Files larger than this are skipped.")
     max_files: int = Field(50_000, ge=1, description="A folder with more files is not saved.")
@@ -27,6 +30,11 @@ class CheckpointsConfig(BaseModel):
     def max_store_bytes(self) -> int:
         """Maximum bytes of the store."""
         return self.max_store_mb * 1_000_000
+
+    @property
+    def max_history_bytes(self) -> int:
+        """Maximum bytes of a repository whose history is kept."""
+        return self.max_history_mb * 1_000_000
 
     @property
     def max_file_bytes(self) -> int:

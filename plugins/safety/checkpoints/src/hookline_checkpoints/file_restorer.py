@@ -48,13 +48,15 @@ class FileRestorer:
         about = {"title": f"/rewind {target.commit[: texts.HASH_CHARS]}", "kind": "rewind"}
         async with keeper.holding(target.folder):
             content, calls = await self._wanted(target)
-            present, _ = await keeper.save(
+            present, label = await keeper.save(
                 scope, self._chat, self._now, about, forced_paths=_forced(content, calls)
             )
             files = own(present, content, calls, within)
             _require_known(within, files)
             work = files.chosen(owners, within)
             done = await self._apply(target, files, work)
+        with suppress(CheckpointError, OSError):
+            await keeper.keep_histories(present, target.folder, label.ref, self._now)
         await asyncio.to_thread(self._store_notice, texts.model_notice(target, within, done))
         left = files.left(owners, within)
         return texts.rewound(target, within, done, left, present.commit)

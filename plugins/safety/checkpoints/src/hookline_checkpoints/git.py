@@ -1,8 +1,9 @@
-"""Runs git, only to store objects.
+"""Runs git.
 
-It gets its own repository and environment, so that no setting of the person, the system or the
-folder applies: no hooks, filters, signing, credential helpers, ``safe.directory``, and no variable
-``GIT_…``. It never opens a repository of the person.
+It gets an environment of its own, so that no setting of the person or the system applies: no hooks,
+filters, signing, credential helpers, ``safe.directory``, and no variable ``GIT_…``. Settings of the
+repository that could run a program are overridden, because a repository of the person, which is
+opened only to restore its history, may have been tampered with.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import shutil
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -29,11 +30,37 @@ _FULL = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "
 """Errors of git, or the signal, when it cannot write any more."""
 
 
-class Git:
-    """Runs git on the repository ``directory``, which need not exist yet."""
+_OVERRIDES = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.attributesFile": os.devnull,
+    "core.commitGraph": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    "safe.directory": "*",
+}
+"""Settings that take the place of the repository's. Its commit graph may be wrong on purpose."""
 
-    def __init__(self, directory: Path) -> None:
+
+class Git:
+    """Runs git on the repository ``directory``, which need not exist yet.
+
+    Objects are read from ``borrowed`` folders, too, and written to ``objects`` if it is given.
+    """
+
+    def __init__(
+        self, directory: Path, *, borrowed: Sequence[Path] = (), objects: Path | None = None
+    ) -> None:
         self.directory = directory
+        self._environment = _environment(directory)
+        if borrowed:
+            paths = os.pathsep.join(map(_quoted, borrowed))
+            self._environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = paths
+        if objects is not None:
+            self._environment["GIT_OBJECT_DIRECTORY"] = str(objects)
+            # Not the store's setting: the new files belong to the other repository.
+            self._environment |= _settings({**_OVERRIDES, "core.sharedRepository": "umask"})
 
     async def run(
         self,
@@ -68,7 +95,7 @@ class Git:
                 *tree,
                 *arguments,
                 cwd=folder or self.directory,
-                env=_environment(self.directory),
+                env=self._environment | _inherited(),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
@@ -128,12 +155,33 @@ async def _end(process: Process) -> None:
         await process.communicate()
 
 
+def _quoted(path: Path) -> str:
+    """Return a path for a list of paths."""
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _settings(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that set these settings for one process."""
+    found = {"GIT_CONFIG_COUNT": str(len(values))}
+    for number, (key, value) in enumerate(values.items()):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
+def _inherited() -> dict[str, str]:
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
 def _environment(directory: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return kept | {
+    return _settings(_OVERRIDES) | {
         "HOME": str(directory),
         "XDG_CONFIG_HOME": str(directory),
         "LC_ALL": "C",
+        "GIT_AUTHOR_NAME": "Hookline",
+        "GIT_AUTHOR_EMAIL": "hookline@localhost",
+        "GIT_COMMITTER_NAME": "Hookline",
+        "GIT_COMMITTER_EMAIL": "hookline@localhost",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -88,10 +88,10 @@ class Checkpoints(Plugin[CheckpointsConfig]):
             return False
         try:
             async with asyncio.timeout(_HOLD_TIMEOUT):
-                present = await self._take(ctx, folder)
+                present, ref = await self._take(ctx, folder)
             turn = self._turn(ctx)
             turn.tried.add(folder)
-            turn.saved.setdefault(folder, SavedFolder(folder, present))
+            turn.saved.setdefault(folder, SavedFolder(folder, present)).refs.append(ref)
             if place is not None:
                 return has_all_of(present, place, folder)
             return not await asyncio.to_thread(unsaved, folder, present.files, present.skipped)
@@ -117,16 +117,16 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     async def _take(
         self, ctx: Context, folder: Path, named: Iterable[str] = (), kind: str = ""
-    ) -> Present:
-        """Take a snapshot that includes the files ``named`` even if they are ignored. Raises
-        ``CheckpointError`` and ``OSError``."""
+    ) -> tuple[Present, str]:
+        """Take a snapshot that includes the files ``named`` even if they are ignored; return it and
+        its ref. Raises ``CheckpointError`` and ``OSError``."""
         about = {"title": title_of(ctx.turn.inbound.text), "kind": kind}
         about |= {"turn": ctx.turn.id, "session": ctx.session.id}
         chat = Chat(ctx.session.channel, ctx.session.chat_id)
         scope = self._snapshots.scope(folder, ctx.paths)
         async with self._snapshots.holding(folder):
-            present, _ = await self._snapshots.save(scope, chat, ctx.host.now(), about, named)
-        return present
+            present, label = await self._snapshots.save(scope, chat, ctx.host.now(), about, named)
+        return present, label.ref
 
     # After an undo
 
@@ -181,8 +181,22 @@ class Checkpoints(Plugin[CheckpointsConfig]):
                 await self._see_again(ctx, saved, named)
             if saved is not None:
                 turn.saved[folder] = saved
+                await self._keep_histories(ctx, saved)
                 running.append(await self._recorder.begin(ctx, saved, named))
         return running
+
+    async def _keep_histories(self, ctx: Context, saved: SavedFolder) -> None:
+        """Keep the histories of the folder's repositories for the snapshots of this turn."""
+        refs, saved.refs = saved.refs, []
+        for ref in refs:
+            try:
+                reason = await self._snapshots.keep_histories(
+                    saved.present, saved.path, ref, ctx.host.now()
+                )
+            except (CheckpointError, OSError) as error:
+                reason = f"The history of the repository is not kept: {error}."
+            if reason:
+                self._notify_once(ctx, f"{reason} It cannot be restored after this turn.")
 
     async def _see_again(self, ctx: Context, saved: SavedFolder, named: Sequence[str]) -> None:
         """See what changed since the turn's last call, and save ignored files that it names."""
@@ -207,8 +221,8 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         reason = ""
         try:
             async with asyncio.timeout(seconds):
-                present = await self._take(ctx, folder, named)
-            return SavedFolder(folder, present, named=set(named))
+                present, ref = await self._take(ctx, folder, named)
+            return SavedFolder(folder, present, named=set(named), refs=[ref])
         except TimeoutError:
             reason = f"it took longer than {seconds:g} s"
         except TooLarge as error:

@@ -1,8 +1,8 @@
 """Manages all snapshots: folders, chats, locks and limits around the store.
 
 ``home/checkpoints`` contains ``store`` (the repository), ``folders/KEY`` (the state of each folder
-and what the agent changed in it), ``told/KEY`` (the pending notice for a chat's model) and the
-locks.
+and what the agent changed in it), ``history/KEY`` (the history of a repository of the person),
+``told/KEY`` (the pending notice for a chat's model) and the locks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .config import CheckpointsConfig
 from .errors import CheckpointError
 from .exclusion_rules import ExclusionRules
 from .folder_state import FolderState, FolderStates
+from .history_store import HistoryStore
 from .skipped_folders import SkippedFolders
 from .snapshot import Observation, Present, SnapshotLabel, key_of, observe, take
 from .store import PRESENT, SavedSnapshot, SnapshotStore, folder_key_of, new_ref
@@ -56,6 +57,7 @@ class SnapshotManager:
         self.home = home.resolve()
         self.root = self.home / "checkpoints"
         self.store = SnapshotStore(self.root / "store")
+        self.histories = HistoryStore(self.root, config.max_history_bytes)
         self._config = config
         self._states = FolderStates(self.root / "folders")
         self._excluded = ExclusionRules.of(config.exclude, config.keep)
@@ -144,6 +146,22 @@ class SnapshotManager:
             last = await asyncio.to_thread(self._states.load, key_of(str(scope.path)))
         return await observe(scope, last, forced_paths)
 
+    async def keep_histories(self, present: Present, folder: Path, ref: str, now: float) -> str:
+        """Keep the histories of the repositories in the folder for the snapshot ``ref``; return why
+        one is not kept, for the person, once a day. Raises ``OSError``."""
+        mark = key_of("history", str(folder))
+        places = sorted(path.rstrip("/") for path, why in present.skipped.items() if why == "git")
+        if not places or self._given_up.is_skipped(mark, now):
+            return ""
+        try:
+            async with asyncio.timeout(self._config.timeout_seconds):
+                failed = await self.histories.keep(folder, ref, places)
+        except TimeoutError:
+            failed = [f"it took longer than {self._config.timeout_seconds:g} s"]
+            await asyncio.to_thread(self._given_up.add, mark, now)
+        reasons = "; ".join(failed)
+        return f"The history of the repository is not kept: {reasons}." if failed else ""
+
     async def of_chat(self, chat: Chat, now: float) -> list[SavedSnapshot]:
         """Return the chat's snapshots, newest first, at most ``max_snapshots`` different ones per
         folder. Of equal consecutive ones only the newest counts. Raises ``GitFailed``."""
@@ -217,6 +235,7 @@ class SnapshotManager:
         if size > self._config.max_store_bytes:
             kept = await self._fitting(kept)
         await asyncio.to_thread(self._drop_records, kept, now)
+        await self.histories.prune([saved.ref for saved in kept], holding)
         if not kept:  # git keeps the packs of a repository without refs
             await asyncio.to_thread(self.store.remove)
             return

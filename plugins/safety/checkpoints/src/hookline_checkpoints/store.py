@@ -28,7 +28,7 @@ from .git import Git, failure
 CHECKPOINTS = "refs/checkpoints"
 PRESENT = "refs/present"
 OID = re.compile(r"[0-9a-f]{40}")
-_SETTINGS = """\
+SETTINGS = """\
 [core]
 \trepositoryformatversion = 0
 \tbare = true
@@ -113,7 +113,7 @@ class SnapshotStore:
             for name in ("", "objects", "refs", "info"):
                 (made / name).mkdir(mode=0o700)
             replace_file(made / "HEAD", b"ref: refs/heads/none\n")
-            replace_file(made / "config", _SETTINGS.encode("ascii"))
+            replace_file(made / "config", SETTINGS.encode("ascii"))
             with suppress(OSError):  # Another process has made it.
                 made.rename(self.directory)
         finally:
@@ -128,10 +128,7 @@ class SnapshotStore:
 
     def tidy(self) -> None:
         """Remove the files of a killed git; the caller holds the exclusive lock."""
-        for pattern in _TEMPORARY_FILES:
-            for path in self.directory.glob(pattern):
-                with suppress(OSError):
-                    path.unlink()
+        remove_temporary_files(self.directory)
         for path in self.directory.parent.glob(f"{self.directory.name}.*.tmp"):
             shutil.rmtree(path, ignore_errors=True)
 
@@ -264,13 +261,26 @@ class SnapshotStore:
 
     def size(self) -> tuple[int, int]:
         """Return the bytes of all objects on disk, and the number of packs."""
-        total = packs = 0
-        for root, _, names in os.walk(self.directory / "objects"):
-            for name in names:
-                with suppress(OSError):
-                    total += (Path(root) / name).stat().st_size
-                packs += name.endswith(".pack")
-        return total, packs
+        return size_of(self.directory / "objects")
+
+
+def remove_temporary_files(directory: Path) -> None:
+    """Remove what a killed git left in a repository that nothing else uses now."""
+    for pattern in _TEMPORARY_FILES:
+        for path in directory.glob(pattern):
+            with suppress(OSError):
+                path.unlink()
+
+
+def size_of(objects: Path) -> tuple[int, int]:
+    """Return the bytes of all objects below a folder, and the number of packs."""
+    total = packs = 0
+    for root, _, names in os.walk(objects):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(root) / name).stat().st_size
+            packs += name.endswith(".pack")
+    return total, packs
 
 
 def new_ref(chat_key: str, folder_key: str, now: float) -> str:

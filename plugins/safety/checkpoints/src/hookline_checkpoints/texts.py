@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from .owned_plan import OwnedPlan
@@ -17,7 +17,7 @@ HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
 USAGE = (
-    "/rewind HASH goes back (with files, all, conversation or both), /rewind HASH -- PATH "
+    "/rewind HASH goes back (with files, all, conversation, both or history), /rewind HASH -- PATH "
     "puts back one file or folder, /rewind diff HASH shows what has changed since."
 )
 NOTHING = "Nothing was put back."
@@ -55,9 +55,13 @@ def name(path: str) -> str:
 
 
 def listed(
-    found: Sequence[SavedSnapshot], counts: Mapping[str, Mapping[str, int]], workspace: str
+    found: Sequence[SavedSnapshot],
+    counts: Mapping[str, Mapping[str, int]],
+    workspace: str,
+    lost: Collection[str],
 ) -> str:
-    """Return the list that ``/rewind`` shows; ``counts`` are changes by commit."""
+    """Return the list that ``/rewind`` shows; ``counts`` are changes by commit, ``lost`` are those
+    after which a repository lost some of its history."""
     lines = ["Checkpoints of this chat, newest first; ± is what changed until the next. " + USAGE]
     for saved in found:
         count = counts.get(saved.commit)
@@ -65,6 +69,8 @@ def listed(
         if count is not None:
             edits = count["M"] + count["T"]
             changed = f"  +{count['A']} ~{edits} -{count['D']}"
+        if saved.commit in lost:
+            changed += "  history changed"
         where = "" if str(saved.folder) == workspace else f"  in {name(str(saved.folder))}"
         title = saved.title or "(no words)"
         lines.append(f"{saved.commit[:HASH_CHARS]}  {clock(saved)}{changed}  {title}{where}")
@@ -117,6 +123,13 @@ def rewound(
         lines.append(f"To put these back too: /rewind {target.commit[:HASH_CHARS]} all")
     lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
     return "\n".join(lines)
+
+
+def history_lost(target: SavedSnapshot, lines: Sequence[str]) -> str:
+    """Return what a repository lost, which was not restored, and how to restore it."""
+    hash_ = target.commit[:HASH_CHARS]
+    head = "The history of the repository has changed since, and was left as it is:"
+    return "\n".join((head, *lines, f"To restore it: /rewind {hash_} history"))
 
 
 def choice_hint(target: SavedSnapshot) -> str:

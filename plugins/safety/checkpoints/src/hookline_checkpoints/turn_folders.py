@@ -21,12 +21,14 @@ PATH_ARGUMENTS = ("path", "file_path", "workdir", "cwd")
 @dataclass(slots=True)
 class SavedFolder:
     """A folder with a snapshot of this turn. ``present`` and ``state`` are as it was last seen,
-    ``named`` the paths that are saved although they may be ignored."""
+    ``named`` the paths that are saved although they may be ignored. For the snapshots ``refs``, the
+    history of repositories is still to be kept."""
 
     path: Path
     present: Present
     state: FolderState | None = None
     named: set[str] = field(default_factory=set)
+    refs: list[str] = field(default_factory=list)
 
 
 class TurnFolders:

@@ -3,63 +3,113 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from . import processes
+from hookline_hookspecs.visible_text import on_one_line
 
+from .command_runner import RunningJob
+
+if TYPE_CHECKING:
+    from hookline_hookspecs import Session
+
+MAX_ENDED_JOBS = 10
+"""Ended jobs of a session whose output is kept."""
 _MAX_SHOWN_CHARS = 80
 _KILL = re.compile(r"kill(?:\s+(?:-[A-Za-z]+|-\d{1,2}|-s\s+\w+))?(?:\s+--)?\s+-?(\d{2,})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class BackgroundJob:
-    """Processes that a command left running; ``pid`` is their process group."""
+    """Processes that a command left running.
 
-    pid: int
-    mark: str
+    ``session`` is that of the command, maybe a sub-agent's; ``number`` counts the chat's jobs from
+    1; ``pid`` is the process group as commands see it;
+    ``started`` is a Unix time. ``in_sandbox``: later commands can see and end it.
+    """
+
+    session: str
+    number: int
     command: str
+    started: float
+    running: RunningJob
+    in_sandbox: bool
+    is_running: bool = True
 
-    def alive(self) -> bool:
-        """Whether any of its processes is running."""
-        return bool(processes.running_workers(self.pid, self.mark))
+    @property
+    def pid(self) -> int:
+        """The process group as commands see it."""
+        return self.running.command.pid
+
+    @property
+    def shown(self) -> str:
+        """The command as one short line."""
+        return on_one_line(self.command, _MAX_SHOWN_CHARS)
 
     def __str__(self) -> str:
-        line = " ".join(self.command.split())
-        if len(line) > _MAX_SHOWN_CHARS:
-            line = line[: _MAX_SHOWN_CHARS - 1] + "…"
-        return f"{self.pid} ({line})"
+        return f"{self.pid} ({self.shown})"
 
 
 class BackgroundJobs:
-    """The background jobs of every session."""
+    """The background jobs, by chat: a session with its sub-agents."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, list[BackgroundJob]] = {}
+        self._numbers: dict[str, itertools.count[int]] = {}
 
-    def add(self, session: str, job: BackgroundJob) -> None:
-        """Add a job to the session."""
-        self._jobs.setdefault(session, []).append(job)
+    def add(
+        self, session: Session, command: str, running: RunningJob, now: float, *, in_sandbox: bool
+    ) -> None:
+        """Add a job of the session. ``now`` is the Unix time."""
+        chat = session.parent_id or session.id
+        number = next(self._numbers.setdefault(chat, itertools.count(1)))
+        job = BackgroundJob(session.id, number, command, now, running, in_sandbox)
+        self._jobs.setdefault(chat, []).append(job)
 
-    def running(self, session: str) -> list[BackgroundJob]:
-        """The session's running jobs; ended ones are removed."""
-        alive = [job for job in self._jobs.get(session, []) if job.alive()]
-        self._jobs[session] = alive
-        return alive
+    async def of_chat(self, session: Session) -> list[BackgroundJob]:
+        """The jobs of a session and its sub-agents: the running ones, and those that ended last."""
+        jobs = self._jobs.get(session.parent_id or session.id, [])
+        for job in list(jobs):
+            if job.is_running and not await job.running.is_running():
+                job.is_running = False
+                job.running.close()
+        ended = [job for job in jobs if not job.is_running]
+        for job in ended[:-MAX_ENDED_JOBS]:
+            jobs.remove(job)
+        return list(jobs)
 
-    def job_to_kill(self, session: str, command: str) -> BackgroundJob | None:
-        """The running job that ``command`` kills, if it consists only of a ``kill`` of one."""
+    async def running(self, session: Session) -> list[BackgroundJob]:
+        """The running jobs of this session alone."""
+        jobs = await self.of_chat(session)
+        return [job for job in jobs if job.is_running and job.session == session.id]
+
+    async def job_to_kill(self, session: Session, command: str) -> BackgroundJob | None:
+        """The running job outside of a sandbox that ``command`` kills, if it does only that."""
         kill = _KILL.fullmatch(command.strip())
-        jobs = self.running(session) if kill else []
-        return next((job for job in jobs if kill and job.pid == int(kill[1])), None)
+        jobs = await self.running(session) if kill else []
+        named = (job for job in jobs if kill and job.pid == int(kill[1]) and not job.in_sandbox)
+        return next(named, None)
 
-    async def end(self, session: str, job: BackgroundJob) -> None:
-        """End one job."""
-        self._jobs[session].remove(job)
-        await processes.end_processes(job.pid, job.mark)
+    async def end(self, job: BackgroundJob) -> None:
+        """End one job; its output is kept."""
+        job.is_running = False
+        await job.running.end()
+
+    async def end_session(self, session: Session) -> None:
+        """End and forget the jobs of a session."""
+        jobs = self._jobs.get(session.parent_id or session.id, [])
+        own = [job for job in jobs if job.session == session.id]
+        jobs[:] = [job for job in jobs if job not in own]
+        await _end(own)
 
     async def end_all(self) -> None:
         """End every job of every session."""
-        jobs = [job for session_jobs in self._jobs.values() for job in session_jobs]
+        jobs = [job for chat in self._jobs.values() for job in chat]
         self._jobs.clear()
-        await asyncio.gather(*(processes.end_processes(job.pid, job.mark) for job in jobs))
+        await _end(jobs)
+
+
+async def _end(jobs: list[BackgroundJob]) -> None:
+    await asyncio.gather(*(job.running.end() for job in jobs if job.is_running))

@@ -1,4 +1,4 @@
-"""Runs one command in its own process group, with a timeout and limited output."""
+"""Runs one command with a timeout and limited output; the processes that it leaves are a job."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import contextlib
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from hookline_hookspecs import ToolError
 from hookline_toolmark import MARK
@@ -20,29 +21,75 @@ from .output import BoundedOutput
 _READ_CHUNK_BYTES = 65_536
 _MAX_PIPE_BYTES = 1_048_576
 """Capacity of a pipe by default (pipe(7))."""
+MAX_JOB_OUTPUT_CHARS = 64_000
+"""Characters that are kept of a background job's output, half from each end."""
 _LATE_OUTPUT_SECONDS = 0.2
 """Seconds to wait for output after the shell has ended (``>(…)`` writes then)."""
+
+
+class StartedCommand(Protocol):
+    """A running command. ``pid`` is the process group that a command sees."""
+
+    pid: int
+
+    async def wait(self) -> int:
+        """Return the exit code; negative for a signal."""
+
+    async def processes(self) -> list[int]:
+        """Return the ids of its running processes, also of those that it left running."""
+
+    async def end(self) -> None:
+        """End every process of it: SIGTERM, then SIGKILL. Completed even if cancelled."""
+
+
+Start = Callable[[int, str], Awaitable[StartedCommand]]
+"""Starts a command that writes to a descriptor and has a mark in its environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     """The result of a command.
 
-    ``left_running`` are the ids of processes that still run, ``put_back`` the control files whose
-    changes were undone.
+    ``job`` is set if it left processes running.
     """
 
     text: str
     exit_code: int
     timed_out: bool
-    pid: int
-    mark: str
-    left_running: tuple[int, ...] = ()
-    put_back: tuple[str, ...] = ()
+    job: RunningJob | None = None
+
+
+class RunningJob:
+    """Processes that a command left running, and the end of what they print."""
+
+    def __init__(self, command: StartedCommand, reader: _PipeReader) -> None:
+        self.command = command
+        self._reader = reader
+        self._output = BoundedOutput(MAX_JOB_OUTPUT_CHARS)
+        reader.redirect(self._output)
+
+    @property
+    def output(self) -> str:
+        """What it printed since the command's result."""
+        return self._output.text()
+
+    async def is_running(self) -> bool:
+        """Whether any of its processes is running."""
+        return bool(await self.command.processes())
+
+    async def end(self) -> None:
+        """End its processes."""
+        await self.command.end()
+        self.close()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._reader.drain()
+        self._reader.close()
 
 
 class _PipeReader:
-    """Reads a pipe into an :class:`Output` while the event loop runs."""
+    """Reads a pipe into a :class:`BoundedOutput` while the event loop runs."""
 
     def __init__(self, descriptor: int, output: BoundedOutput) -> None:
         self._descriptor = descriptor
@@ -64,9 +111,9 @@ class _PipeReader:
         else:
             self.close()
 
-    def discard(self) -> None:
-        """Keep reading, so that the writer never blocks, but drop the data."""
-        self._output = BoundedOutput(0)
+    def redirect(self, output: BoundedOutput) -> None:
+        """Keep reading, so that the writer never blocks, into another output."""
+        self._output = output
 
     def drain(self) -> None:
         """Read what is in the pipe."""
@@ -95,21 +142,18 @@ def find_shell() -> str:
     return found
 
 
-async def run_command(
-    argv: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float, limit: int
-) -> CommandResult:
-    """Run the program ``argv`` in ``folder`` for at most ``seconds``; keep ``limit`` characters.
+async def run_command(start: Start, seconds: float, limit: int) -> CommandResult:
+    """Run a command for at most ``seconds``; keep ``limit`` characters of its output.
 
     If it times out or this task is cancelled, every process that it started is ended first. A
-    background process (``… &``) keeps running; its output is read and dropped.
+    background process (``… &``) keeps running.
 
     Raises:
         ToolError: the command could not be started.
     """
-    mark = uuid.uuid4().hex
     reader_end, writer_end = os.pipe()
     try:
-        process = await _start(argv, folder, {**environment, MARK: mark}, writer_end)
+        command = await start(writer_end, uuid.uuid4().hex)
     except BaseException:
         os.close(reader_end)
         raise
@@ -118,48 +162,70 @@ async def run_command(
     output = BoundedOutput(limit)
     reader = _PipeReader(reader_end, output)
     try:
-        timed_out = await _wait(process, mark, seconds)
+        code, timed_out = await _wait(command, seconds)
         reader.drain()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reader.ended.wait(), _LATE_OUTPUT_SECONDS)
+        left_running = await command.processes()
     except BaseException:
-        await processes.end_processes(process.pid, mark)
+        await command.end()
         reader.close()
         raise
     output.feed(b"", final=True)
-    left_running = tuple(processes.running_workers(process.pid, mark))
-    if left_running:
-        reader.discard()
-    else:
+    job = RunningJob(command, reader) if left_running else None
+    if job is None:
         reader.close()
-    code = process.returncode if process.returncode is not None else 0
-    return CommandResult(
-        output.text(), code if code >= 0 else 128 - code, timed_out, process.pid, mark, left_running
-    )
+    return CommandResult(output.text(), code if code >= 0 else 128 - code, timed_out, job)
 
 
-async def _start(
-    argv: Sequence[str], folder: Path, environment: Mapping[str, str], writer: int
-) -> asyncio.subprocess.Process:
+async def _wait(command: StartedCommand, seconds: float) -> tuple[int, bool]:
+    """Return the exit code, and whether the command was ended because of its time."""
+    waiting = asyncio.ensure_future(command.wait())
     try:
-        return await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=writer,
-            stderr=writer,
-            cwd=folder,
-            env=dict(environment),
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise ToolError(f"the command could not be started in {folder}: {error}") from None
-
-
-async def _wait(process: asyncio.subprocess.Process, mark: str, seconds: float) -> bool:
-    try:
-        await asyncio.wait_for(asyncio.shield(process.wait()), seconds)
+        return await asyncio.wait_for(asyncio.shield(waiting), seconds), False
     except TimeoutError:
-        await processes.end_processes(process.pid, mark)
-        await process.wait()
-        return True
-    return False
+        await command.end()
+        return await waiting, True
+    finally:
+        waiting.cancel()
+
+
+def on_host(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Start:
+    """Return what starts ``argv`` in ``folder``, in a process group of its own."""
+
+    async def start(output: int, mark: str) -> StartedCommand:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                env={**environment, MARK: mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ToolError(f"the command could not be started in {folder}: {error}") from None
+        return HostCommand(process, mark)
+
+    return start
+
+
+class HostCommand:
+    """A command in this process's own PID namespace."""
+
+    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+        self._process, self._mark = process, mark
+        self.pid = process.pid
+
+    async def wait(self) -> int:
+        """Return the exit code; negative for a signal."""
+        return await self._process.wait()
+
+    async def processes(self) -> list[int]:
+        """Return the ids of its running processes."""
+        return processes.running_processes(self.pid, self._mark)
+
+    async def end(self) -> None:
+        """End its processes; completed even if cancelled."""
+        await processes.end_processes(self.pid, self._mark)

@@ -23,9 +23,11 @@ from hookline_hookspecs import (
     Modes,
     Origin,
     Plugin,
+    Session,
     ToolCall,
     ToolError,
     ToolOutput,
+    command,
     hookimpl,
     tool,
 )
@@ -34,12 +36,10 @@ from .config import ShellConfig
 
 if TYPE_CHECKING:
     from .background_jobs import BackgroundJobs
-    from .command_runner import CommandResult
     from .judge import Judge, Setting
-    from .sandbox_runner import SandboxRunner
+    from .sandbox_runner import SandboxedResult, SandboxRunner
 
 TOOL = "bash"
-_MAX_SHOWN_PUT_BACK = 8
 _WITHOUT_TERMINAL = {
     "TERM": "dumb",
     "GIT_EDITOR": ":",
@@ -80,7 +80,21 @@ class Shell(Plugin[ShellConfig]):
         """End the background jobs."""
         await self._jobs.end_all()
         if "_sandbox_runner" in vars(self):
-            self._sandbox_runner.close()
+            await self._sandbox_runner.close()
+
+    @hookimpl
+    async def end_of_session(self, ctx: Context, session: Session) -> None:
+        """End what the session left running."""
+        await self._jobs.end_session(session)
+        if "_sandbox_runner" in vars(self):
+            await self._sandbox_runner.end_session(session.id)
+
+    @command("/jobs", audience="admins", immediate=True, category="Conversation")
+    async def jobs(self, ctx: Context, args: str) -> str:
+        """List background jobs: /jobs; /jobs N shows the output of one, /jobs stop N ends it."""
+        from .jobs_command import answer
+
+        return await answer(self._jobs, ctx.session, args, self.host.now())
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -164,26 +178,27 @@ class Shell(Plugin[ShellConfig]):
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is not a folder; name one that exists")
-        result, origins = await self._run(ctx, command, folder, seconds)
-        return self._result(ctx, command, seconds, result, origins)
+        done = await self._run(ctx, command, folder, seconds)
+        return await self._result(ctx, command, seconds, done)
 
     async def _run(
         self, ctx: Context, command: str, folder: Path, seconds: float
-    ) -> tuple[CommandResult, tuple[Origin, ...]]:
+    ) -> SandboxedResult:
         from hookline_toolmark import mark_command
 
-        from .command_runner import CommandResult, find_shell, run_command
+        from .command_runner import CommandResult, find_shell, on_host, run_command
+        from .sandbox_runner import SandboxedResult
 
         limits = (seconds, self.config.max_output)
-        session = ctx.session.id
         argv = [find_shell(), "-c", command]
         environment = self._environment()
         if not self._is_sandboxed(ctx, await self._mode(ctx)):
-            result = await run_command(mark_command(argv), folder, environment, *limits)
-            return result, self._origins(ctx, command)
-        if job := self._jobs.job_to_kill(session, command):  # the sandbox does not see it
-            await self._jobs.end(session, job)
-            return CommandResult("", 0, False, 0, ""), (Origin("workspace", TOOL),)
+            start = on_host(mark_command(argv), folder, environment)
+            return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
+        # A sandbox does not see what runs outside of it.
+        if job := await self._jobs.job_to_kill(ctx.session, command):
+            await self._jobs.end(job)
+            return SandboxedResult(CommandResult("", 0, False), (Origin("workspace", TOOL),))
         return await self._sandbox_runner.run(ctx, argv, folder, environment, limits)
 
     def _origins(self, ctx: Context, command: str) -> tuple[Origin, ...]:
@@ -203,33 +218,24 @@ class Shell(Plugin[ShellConfig]):
         named = {*self.config.env_allow} & variables.keys()
         return chosen | {n: v for n, v in _WITHOUT_TERMINAL.items() if n not in named}
 
-    def _result(
-        self,
-        ctx: Context,
-        command: str,
-        seconds: float,
-        result: CommandResult,
-        origins: tuple[Origin, ...],
+    async def _result(
+        self, ctx: Context, command: str, seconds: float, done: SandboxedResult
     ) -> ToolOutput:
-        from .background_jobs import BackgroundJob
-
-        session = ctx.session.id
+        result, session = done.result, ctx.session
         text = result.text
         if text and not text.endswith("\n"):
             text += "\n"
         if result.timed_out:
             text += f"[timed out after {seconds:g} s]\n"
         text += f"[exit code {result.exit_code}]"
-        if result.left_running:
-            self._jobs.add(session, BackgroundJob(result.pid, result.mark, command))
-        jobs = self._jobs.running(session)
-        notes: tuple[str, ...] = ()
-        if result.put_back:
-            listed = ", ".join(result.put_back[:_MAX_SHOWN_PUT_BACK])
-            notes += (f"put back, because only a person may change it: {listed}",)
+        if result.job is not None:
+            now = self.host.now()
+            self._jobs.add(session, command, result.job, now, in_sandbox=done.in_sandbox)
+        jobs = await self._jobs.running(session)
+        notes = done.notes
         if jobs:
-            listed = ", ".join(map(str, jobs))
-            notes += (f"running in the background: {listed}; end one with kill -- -PID",)
+            shown = ", ".join(map(str, jobs))
+            notes += (f"running in the background: {shown}; end one with kill -- -PID",)
         data = {
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,
@@ -237,7 +243,7 @@ class Shell(Plugin[ShellConfig]):
         }
         ok = result.exit_code == 0
         # The model's text may be cut later; `shown` keeps the whole for people.
-        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=origins, shown=text)
+        return ToolOutput(text, ok=ok, notes=notes, data=data, origins=done.origins, shown=text)
 
     def _check(self) -> CheckResult:
         from .command_runner import find_shell

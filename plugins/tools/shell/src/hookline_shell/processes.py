@@ -15,8 +15,6 @@ TERM_TIMEOUT = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 _POLL_INTERVAL = 0.02
 _PROC = Path("/proc")
-_SANDBOXES = frozenset({"", "bwrap", "bwrap-net"})
-"""Names of the sandbox's own processes: bubblewrap and the relay to its proxy."""
 
 
 def running_processes(pid: int, mark: str) -> list[int]:
@@ -28,21 +26,6 @@ def running_processes(pid: int, mark: str) -> list[int]:
     if not (_PROC / "self" / "stat").exists():
         return [pid] if _group_exists(pid) else []
     return [found for found in _process_ids() if _belongs_to(found, pid, mark)]
-
-
-def running_workers(pid: int, mark: str) -> list[int]:
-    """The running processes without those of the sandbox, which end a moment later."""
-    found = running_processes(pid, mark)
-    if not (_PROC / "self" / "stat").exists():
-        return found
-    return [process for process in found if _name(process) not in _SANDBOXES]
-
-
-def _name(process: int) -> str:
-    try:
-        return (_PROC / str(process) / "comm").read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""
 
 
 def _process_ids() -> Iterator[int]:

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
-from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found, keep
-from hookline_toolmark import mark_command
+from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
+from hookline_sandbox.command_server import SandboxEnded
+from hookline_sandbox.control_file_guard import ControlFileGuard
+from hookline_sandbox.running_sandboxes import RunningSandboxes
+from hookline_toolmark import MARK, mark_command
 
-from .command_runner import CommandResult, run_command
+from .command_runner import CommandResult, StartedCommand, on_host, run_command
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Context, Host, Mode
-    from hookline_sandbox.proxy import Proxy
 
     from .config import SandboxConfig
 
@@ -30,6 +31,7 @@ _WARNED_KEY = "no_sandbox_warned"
 """Key in the session's stash once the operator was warned that there is no sandbox."""
 _MAX_SHOWN_ADDRESSES = 20
 """Reached addresses that a result names as its origins."""
+_MAX_SHOWN_NAMES = 8
 
 
 def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
@@ -46,6 +48,19 @@ def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
     return not (is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
 
 
+@dataclass(frozen=True, slots=True)
+class SandboxedResult:
+    """A result with its origins, and notes for the model.
+
+    in_sandbox: later commands of the session see the processes that it left.
+    """
+
+    result: CommandResult
+    origins: tuple[Origin, ...]
+    notes: tuple[str, ...] = ()
+    in_sandbox: bool = False
+
+
 class SandboxRunner:
     """Runs commands in the sandbox, as configured."""
 
@@ -56,6 +71,8 @@ class SandboxRunner:
         self.sandbox = Sandbox(
             host.home, limits, read_only=config.read_only, writable=config.writable
         )
+        self._guard = ControlFileGuard(self.sandbox)
+        self._running = RunningSandboxes(self.sandbox, self._guard, host.http)
 
     @property
     def can_run(self) -> bool:
@@ -91,10 +108,8 @@ class SandboxRunner:
         folder: Path,
         environment: Mapping[str, str],
         limits: tuple[float, int],
-    ) -> tuple[CommandResult, tuple[Origin, ...]]:
-        """Run ``argv`` and return the result with its origins.
-
-        ``limits`` are the seconds and the characters of output.
+    ) -> SandboxedResult:
+        """Run ``argv``; ``limits`` are the seconds and the characters of output.
 
         Raises:
             ToolError: no sandbox can be created, but one is required.
@@ -102,29 +117,81 @@ class SandboxRunner:
         here = await asyncio.to_thread(found)
         if here.method is Method.NONE:
             self._require_person(ctx, here)
-            return await run_command(mark_command(argv), folder, environment, *limits), _origins(
-                None
-            )
-        session = ctx.session.id
-        if await asyncio.to_thread(self.sandbox.emptied, session):
+            start = on_host(mark_command(argv), folder, environment)
+            return SandboxedResult(await run_command(start, *limits), _origins(()))
+        key = _key(ctx)
+        if await asyncio.to_thread(self.sandbox.emptied, key):
             ctx.notify(
                 "The /tmp and home of the sandbox had more than "
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
-        async with self._proxy(ctx) or nullcontext() as proxy:
-            socket = proxy.socket if proxy else None
-            places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
-            inner = self.sandbox.environment(environment, session, socket)
-            view = await asyncio.to_thread(self.sandbox.view, places, environment, session, socket)
-            kept = await asyncio.to_thread(keep, view.findings)
-            wrapped = self.sandbox.command(argv, folder, view)
+        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
+        if undone := await self._guard.before(places):
+            ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
+        try:
+            if here.method is Method.LANDLOCK:
+                done = await self._run_once(argv, places, environment, limits, key)
+            else:
+                done = await self._run_inside(ctx, argv, places, environment, limits)
+        finally:
+            is_busy = self._running.has_processes(key)
+            after = self._guard.after(places, key, left_running=is_busy)
+            undone = await asyncio.shield(after)
+        if not undone:
+            return done
+        note = f"put back, because only a person may change it: {listed(undone)}"
+        return replace(done, notes=(*done.notes, note))
+
+    async def _run_once(
+        self,
+        argv: Sequence[str],
+        places: Places,
+        environment: Mapping[str, str],
+        limits: tuple[float, int],
+        key: str,
+    ) -> SandboxedResult:
+        """Run a command in a sandbox of its own, without network."""
+        inner = self.sandbox.environment(environment, key)
+        wrapped = await asyncio.to_thread(self.sandbox.wrapped, argv, places, environment, key)
+        result = await run_command(on_host(wrapped, places.folder, inner), *limits)
+        return SandboxedResult(result, _origins(()))
+
+    async def _run_inside(
+        self,
+        ctx: Context,
+        argv: Sequence[str],
+        places: Places,
+        environment: Mapping[str, str],
+        limits: tuple[float, int],
+    ) -> SandboxedResult:
+        """Run a command in the running sandbox of its origin."""
+        key, network = _key(ctx), self.has_network(ctx)
+        try:
+            running, has_ended = await self._running.enter(
+                key, places, environment, network=network
+            )
+        except SandboxEnded as error:
+            raise ToolError(f"nothing was run: the sandbox could not be started: {error}") from None
+        socket = running.proxy.socket if running.proxy else None
+        inner = self.sandbox.environment(environment, key, socket)
+
+        async def start(output: int, mark: str) -> StartedCommand:
+            entry = f"{MARK}={mark}"
             try:
-                result = await run_command(wrapped, folder, inner, *limits)
-            finally:
-                undone = await asyncio.shield(
-                    asyncio.to_thread(self.sandbox.put_back, kept, view, places)
+                return await running.server.run(
+                    argv, places.folder, {**inner, MARK: mark}, entry, output
                 )
-        return replace(result, put_back=tuple(undone)), _origins(proxy)
+            except SandboxEnded:
+                raise ToolError("the sandbox ended before the command; try again") from None
+
+        try:
+            result = await run_command(start, *limits)
+        finally:
+            reached = await asyncio.shield(self._running.leave(running))
+        notes: tuple[str, ...] = ()
+        if has_ended:
+            notes = ("the sandbox was started anew; its background processes have ended",)
+        return SandboxedResult(result, _origins(reached), notes, in_sandbox=True)
 
     def _require_person(self, ctx: Context, here: Found) -> None:
         """Raise ``ToolError`` unless a person approved the command or the operator watches."""
@@ -136,27 +203,42 @@ class SandboxRunner:
                 f"Commands run without a sandbox: {here.why}. {here.fix[:1].upper()}{here.fix[1:]}."
             )
 
-    def _proxy(self, ctx: Context) -> Proxy | None:
-        if not self.has_network(ctx) or self.sandbox.method is not Method.BUBBLEWRAP:
-            return None
-        from hookline_sandbox.proxy import Proxy
-
-        return Proxy(self._host.http)
-
     def has_network(self, ctx: Context) -> bool:
         """Whether commands of this turn reach the network through the guarded proxy."""
         if self._config.network == "auto":
             return ctx.operator
         return self._config.network == "guarded"
 
-    def close(self) -> None:
-        """Remove the private folders."""
+    async def end_session(self, session: str) -> None:
+        """End the sandboxes of a session, and remove its private folders."""
+        for key in (_key_of(session, operator) for operator in (True, False)):
+            await self._running.close(key)
+            await asyncio.to_thread(self.sandbox.remove, key)
+
+    async def close(self) -> None:
+        """End every sandbox and remove the private folders."""
+        await self._running.close_all()
         self.sandbox.close()
 
 
-def _origins(proxy: Proxy | None) -> tuple[Origin, ...]:
-    reached = proxy.reached[:_MAX_SHOWN_ADDRESSES] if proxy else []
-    return tuple(Origin("outside", place) for place in reached) or (Origin("workspace", "bash"),)
+def _key(ctx: Context) -> str:
+    """The origin of a turn's commands: its session, and whether the operator or an admin asks."""
+    return _key_of(ctx.session.id, ctx.operator)
+
+
+def _key_of(session: str, operator: bool) -> str:
+    return f"{session} {'operator' if operator else 'others'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names as a list."""
+    more = len(names) - _MAX_SHOWN_NAMES
+    return ", ".join(names[:_MAX_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _origins(reached: Sequence[str]) -> tuple[Origin, ...]:
+    shown = reached[:_MAX_SHOWN_ADDRESSES]
+    return tuple(Origin("outside", place) for place in shown) or (Origin("workspace", "bash"),)
 
 
 def _sandbox_required(here: Found) -> str:

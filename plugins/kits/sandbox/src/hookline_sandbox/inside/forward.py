@@ -5,6 +5,8 @@ import os
 import select
 import socket
 
+PROCESS_NAME = b"sandbox"
+"""Name (comm) of the sandbox's own processes, so that `pkill python` does not end them."""
 _CHUNK = 65_536
 _BACKLOG = 128
 
@@ -17,8 +19,8 @@ def start(path: str, port: int) -> None:
         server.close()
         os.close(program)
         return
-    with contextlib.suppress(OSError), open("/proc/self/comm", "w") as name:  # noqa: PTH123
-        name.write("bwrap-net")  # belongs to the sandbox, not to the program
+    with contextlib.suppress(OSError), open("/proc/self/comm", "wb") as name:  # noqa: PTH123
+        name.write(PROCESS_NAME)
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
