@@ -5,6 +5,7 @@ from __future__ import annotations
 import config_reference
 import hook_reference
 import kit_reference
+import permission_reference
 import plugin_list
 import type_reference
 
@@ -12,6 +13,7 @@ import type_reference
 def pages() -> dict[str, str]:
     """The Markdown of each page, by its path in the site's sources."""
     generated = {
+        "permissions.md": permission_reference.page(),
         "reference/hooks.md": hook_reference.page(),
         "reference/types.md": type_reference.page(),
         "reference/kits.md": kit_reference.page(),

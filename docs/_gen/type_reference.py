@@ -40,6 +40,7 @@ TITLES = {
     "paths": "Files",
     "conversations": "Conversations",
     "modes": "Modes",
+    "permissions": "Permission rules",
     "gateway": "The gateway",
     "inspection": "Inspection of core and config",
     "drivers": "Drivers",

@@ -52,6 +52,14 @@ from .origins import (
 )
 from .parts import Audience, Check, CheckResult, Command, Job, Page, Reviewer, Route, command
 from .paths import FileRisk, Paths
+from .permissions import (
+    CheckedCommand,
+    CommandCheck,
+    OfferedScope,
+    PermissionRules,
+    RuleKind,
+    RuleVerdict,
+)
 from .plugin import API, NoConfig, Plugin
 from .prompt import SLOTS, ContextBlock, Section
 from .questions import Choice, Question, QuestionAnswer, Questions, StoredQuestion
@@ -93,9 +101,11 @@ __all__ = [
     "Channel",
     "Check",
     "CheckResult",
+    "CheckedCommand",
     "Checkpoints",
     "Choice",
     "Command",
+    "CommandCheck",
     "CommandError",
     "Compacted",
     "Configuration",
@@ -143,6 +153,7 @@ __all__ = [
     "NetworkError",
     "NoConfig",
     "Notice",
+    "OfferedScope",
     "Origin",
     "OriginKind",
     "OverBudget",
@@ -150,6 +161,7 @@ __all__ = [
     "Ownership",
     "Page",
     "Paths",
+    "PermissionRules",
     "Plugin",
     "PluginFailure",
     "PrefixBreak",
@@ -166,6 +178,8 @@ __all__ = [
     "Reviewer",
     "Rewrite",
     "Route",
+    "RuleKind",
+    "RuleVerdict",
     "SearchableCorpus",
     "Section",
     "SemanticIndex",

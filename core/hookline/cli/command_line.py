@@ -18,6 +18,7 @@ from hookline.log import log_to_home
 
 from .catalog import Catalog, CommandEntry, installed_commands
 from .command_guards import prepare_process
+from .ending_signals import EndingSignals
 from .output import FAILED, INTERRUPTED, err
 from .registered import register_commands
 
@@ -132,15 +133,20 @@ class CoreCommandLine:
         if self._invalid is not None and self._stamp == _config_stamp():
             self.config_error = None
             raise CommandError(str(self._invalid))
+        signals = EndingSignals()
         try:
             runtime = self._ready(plugin, settings or {})
-            return asyncio.run(_in_runtime(runtime, work))
+            return asyncio.run(_in_runtime(runtime, work, signals))
         except ConfigError as error:
             raise CommandError(str(error)) from None
         except HooklineError as error:
             raise CommandError(str(error), FAILED) from None
         except (KeyboardInterrupt, asyncio.CancelledError):
-            raise SystemExit(INTERRUPTED) from None
+            raise SystemExit(signals.exit_code or INTERRUPTED) from None
+        except OSError:
+            if signals.exit_code is None:  # otherwise the terminal is gone
+                raise
+            raise SystemExit(signals.exit_code) from None
 
     def _ready(self, plugin: str, settings: dict[str, object]) -> Runtime:
         """Create the home and an unopened runtime. Raises ``CommandError``, ``ConfigError``."""
@@ -205,7 +211,14 @@ def _config_stamp() -> list[tuple[int, int] | None]:
     return stamps
 
 
-async def _in_runtime(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+async def _in_runtime(
+    runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]], signals: EndingSignals
+) -> T:
+    with signals.cancel_task():
+        return await _work_in(runtime, work)
+
+
+async def _work_in(runtime: Runtime, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
     async with runtime:
         gc.freeze()  # objects made at startup stay alive, so the collector can skip them
         gc.set_threshold(COLLECT_AFTER)

@@ -270,3 +270,12 @@ def test_enable_turns_on_required_plugins(line: RunCli, path: Path) -> None:
     assert line("config", "get", "plugins.web-server.listen").stdout == "127.0.0.1:1\n"
     again = line("plugins", "enable", "web-ui").stdout
     assert again == f"web-ui is on in {path}\n"
+
+
+def test_set_list_keeps_the_comments_of_entries_that_stay(line: RunCli, path: Path) -> None:
+    kept = "plugins:\n  x:\n    names:\n    # one\n    - a   # the first\n"
+    path.write_text(f"{kept}    - b\n    - c\n")
+    assert line("config", "set", "--", "plugins.x.names", '["a", "c", "d"]').exit_code == 0
+    assert path.read_text() == f"{kept}    - c\n    - d\n"
+    refused = line("config", "set", "--", "plugins.x.names", '["c"]')
+    assert "its comments would be lost" in refused.stderr

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Plugin, tool
+from hookline_hookspecs import Context, Plugin, tool
 from hookline_hookspecs.plugin import NoConfig
 
 from .conftest import Hands, WorkspaceChat, undo_of
@@ -189,3 +191,61 @@ def test_changes_of_a_killed_call_are_left_unless_the_person_says_otherwise(
     assert "changed by the agent and by someone else): file-0" in answer
     again.rewind(f"{again.hashes()[-1]} all")
     assert read(again) == {"file-0": "0"}
+
+
+def test_changes_of_a_turn_that_was_not_saved_are_left(
+    make_chat: Callable[..., WorkspaceChat],
+) -> None:
+    chat = make_chat()
+    chat.put("a", "0")
+    chat.turn("saved", lambda: chat.put("a", "1"))
+    too_small = make_chat(config={"max_files": 1})
+    chat.put("b", "0")
+    assert too_small.warnings(too_small.turn("unsaved", lambda: chat.put("b", "1"))) != []
+    answer = chat.rewind(chat.hashes()[0])
+    assert "changed by the agent and by someone else): b" in answer
+    assert read(chat) == {"a": "0", "b": "1"}
+
+
+class Pair(Plugin[NoConfig]):
+    """A tool that writes while the same tool of another chat does."""
+
+    meeting = threading.Barrier(2, timeout=30)
+
+    @tool
+    def note(self, ctx: Context, path: str = "", note: str = "") -> str:
+        """Write a file."""
+        self.meeting.wait()
+        (ctx.paths.workspace / (path or note)).write_text("1")
+        self.meeting.wait()
+        return "noted"
+
+
+@pytest.mark.parametrize(
+    ("argument", "left", "reason"),
+    [
+        ("path", {"theirs": "1"}, "not changed by the agent): theirs"),
+        ("note", {"theirs": "1", "mine": "1"}, "by the agent and by someone else): mine, theirs"),
+    ],
+)
+def test_changes_of_chats_that_work_at_the_same_time_are_told_apart_if_named(
+    make_chat: Callable[..., WorkspaceChat], argument: str, left: dict[str, str], reason: str
+) -> None:
+    chat = make_chat(plugins=(Pair,))
+    h = chat.harness
+
+    def step(request: Any) -> Any:
+        """The model writes what the person says."""
+        return calls("note", **{argument: request.messages[-1].text.split()[0]})
+
+    h.model.steps += [step, step, "done", "done"]
+
+    async def talk() -> None:
+        await h.aopen()
+        await asyncio.gather(h.channel.say("theirs"), h.asend("mine"))
+        await h.channel.replies(1)
+
+    h.run(talk())
+    answer = chat.rewind(chat.hashes()[-1])
+    assert reason in answer
+    assert read(chat) == left

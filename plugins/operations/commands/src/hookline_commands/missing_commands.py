@@ -18,7 +18,7 @@ COMMANDS_BY_PLUGIN = {
     "insights": ("insights",),
     "inspect": ("context", "plugins", "sessions", "status", "usage"),
     "memory": ("memory",),
-    "permissions": ("accept", "mode"),
+    "permissions": ("accept", "mode", "permissions"),
     "plan": ("plan",),
     "provenance": ("proposals", "trust"),
     "reasoning": ("reasoning",),

@@ -211,8 +211,23 @@ def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
             _put(values, (last, name), item)
     elif isinstance(value, bool) and isinstance(inner, dict):
         inner["enabled"] = value
-    else:
+    elif not (isinstance(value, list) and isinstance(inner, list) and _put_items(inner, value)):
         values[last] = value
+
+
+def _put_items(items: list[Any], wanted: list[Any]) -> bool:
+    """Remove and append items until the list is ``wanted``, so that the others keep their comments.
+
+    Returns False, with the list as it was, if that would not give the same order.
+    """
+    kept = [item for item in items if item in wanted]
+    if kept != wanted[: len(kept)] or len({repr(item) for item in items}) < len(items):
+        return False
+    for at in reversed(range(len(items))):
+        if items[at] not in wanted:
+            del items[at]
+    items.extend(wanted[len(kept) :])
+    return True
 
 
 def _value_at(values: Any, key: tuple[str, ...]) -> Any:

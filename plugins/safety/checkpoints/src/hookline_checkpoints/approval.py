@@ -7,7 +7,7 @@ import asyncio
 from hookline_hookspecs import Context, Question, ToolCall
 
 from . import texts
-from .rewind_choice import ANSWER_TIMEOUT, RewindChoice, RewindOffer
+from .rewind_choice import ALL_OWNERS, ANSWER_TIMEOUT, RewindChoice, RewindOffer
 
 ONCE, DENY = "Allow once", "Deny"
 REASON = "it replaces and removes what was changed since then"
@@ -46,12 +46,15 @@ def _preview_lines(offer: RewindOffer, within: str, choice: RewindChoice) -> lis
         folder = texts.name(str(target.folder))
         what = f"{texts.name(within)} in {folder}" if within else f"The files in {folder}"
         lines.append(f"{what} as of {texts.clock(target)}, before “{target.title}”.")
+        signs = {
+            path: sign for owner in ALL_OWNERS for path, sign in offer.files.paths(owner).items()
+        }
         left = offer.files.left(choice.owners, within)
-        put_back = {path: sign for path, sign in offer.files.signs.items() if path not in left}
+        put_back = {path: signs[path] for path in sorted(signs.keys() - left.keys())}
         lines += ["Put back:", *texts.signed(put_back)]
         if left:
-            signs = {path: offer.files.signs[path] for path in left}
-            lines += ["Left, because not only the agent changed it:", *texts.signed(signs)]
+            stays = {path: signs[path] for path in sorted(left)}
+            lines += ["Left, because not only the agent changed it:", *texts.signed(stays)]
     if "history" in choice.parts:
         lines += ["The history of the repository:", *offer.history, texts.NO_COMMIT_IS_LOST]
     if "conversation" in choice.parts and offer.turns:

@@ -145,7 +145,7 @@ class Rewinder:
         if "history" in choice.parts:
             async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(target.folder):
                 answer += await self._restore_history(target)
-        elif offer.history:
+        elif offer.history and "files" in choice.parts:
             answer.append(texts.history_lost(target, offer.history))
         return "\n".join(answer)
 

@@ -172,18 +172,42 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         running = []
         for folder in dict.fromkeys((*folders_of(ctx, call), *turn.saved)):
             named = await asyncio.to_thread(named_paths, ctx, call, folder)
-            saved = turn.saved.get(folder)
             if folder not in turn.tried:
                 turn.tried.add(folder)
-                if await self._can_save(folder):
-                    saved = await self._save(ctx, folder, named)
-            elif saved is not None:
-                await self._see_again(ctx, saved, named)
+                saved = await self._first_of_turn(ctx, folder, named)
+            else:
+                saved = await self._see_again(ctx, turn.saved.get(folder), named)
             if saved is not None:
                 turn.saved[folder] = saved
                 await self._keep_histories(ctx, saved)
                 running.append(await self._recorder.begin(ctx, saved, named))
         return running
+
+    async def _first_of_turn(
+        self, ctx: Context, folder: Path, named: Sequence[str]
+    ) -> SavedFolder | None:
+        """Save the folder before the turn's first call, if that is possible."""
+        saved = await self._save(ctx, folder, named) if await self._can_save(folder) else None
+        if saved is None and self._has_git:
+            await self._recorder.mark(ctx, folder, named)
+        return saved
+
+    async def _see_again(
+        self, ctx: Context, saved: SavedFolder | None, named: Sequence[str]
+    ) -> SavedFolder | None:
+        """See what changed since the turn's last call, and save ignored files that are named."""
+        if saved is None:
+            return None
+        try:
+            async with asyncio.timeout(self.config.timeout_seconds):
+                new = await self._recorder.look(ctx, saved, named)
+                if new:
+                    await self._take(ctx, saved.path, new, NAMED)
+        except (TimeoutError, CheckpointError, OSError) as error:
+            self.log.warning("cannot tell what changes in %s: %s", saved.path, error)
+            await self._recorder.mark(ctx, saved.path, named)
+            return None
+        return saved
 
     async def _keep_histories(self, ctx: Context, saved: SavedFolder) -> None:
         """Keep the histories of the folder's repositories for the snapshots of this turn."""
@@ -197,13 +221,6 @@ class Checkpoints(Plugin[CheckpointsConfig]):
                 reason = f"The history of the repository is not kept: {error}."
             if reason:
                 self._notify_once(ctx, f"{reason} It cannot be restored after this turn.")
-
-    async def _see_again(self, ctx: Context, saved: SavedFolder, named: Sequence[str]) -> None:
-        """See what changed since the turn's last call, and save ignored files that it names."""
-        async with asyncio.timeout(self.config.timeout_seconds):
-            unsaved_paths = await self._recorder.look(ctx, saved, named)
-            if unsaved_paths:
-                await self._take(ctx, saved.path, unsaved_paths, NAMED)
 
     async def _after_write(self, ctx: Context, running: Sequence[FolderCall]) -> None:
         """Record what the call changed. If that fails, its record stays unfinished."""

@@ -84,7 +84,7 @@ async def _ask_all(ctx: Context, offer: RewindOffer) -> RewindChoice | None:
     conflicts = offer.files.paths("both")
     if choice and "files" in choice.parts and "both" not in choice.owners and conflicts:
         choice = await _ask_conflicts(ctx, choice, conflicts)
-    if choice and offer.history:
+    if choice and offer.history and choice.parts != {"conversation"}:
         choice = await _ask_history(ctx, choice, offer.history)
     return choice
 

@@ -169,7 +169,8 @@ def _forced(
     """Return the forced paths that the survey skipped, and those of their parents that are
     not folders."""
     found: dict[str, FileStamp] = {}
-    for path in _with_parents(forced_paths):
+    # Nearly all of them are in the survey.
+    for path in _with_parents(path for path in forced_paths if path not in survey.files):
         if path in survey.files or path in survey.folders or path in found:
             continue
         stamp = folder.stamp(path)

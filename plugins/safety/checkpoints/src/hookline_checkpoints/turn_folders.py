@@ -71,10 +71,14 @@ class CallRecorder:
     async def begin(self, ctx: Context, folder: SavedFolder, named: Iterable[str]) -> FolderCall:
         """Record that a call begins in a folder that was just seen."""
         folder.named.update(named)
+        return FolderCall(folder, folder.present, await self.mark(ctx, folder.path, named))
+
+    async def mark(self, ctx: Context, path: Path, named: Iterable[str]) -> RunningCall:
+        """Record that a call begins in the folder ``path``. If nobody ends it, its changes remain
+        unknown."""
         chat = Chat(ctx.session.channel, ctx.session.chat_id)
-        log = self._snapshots.change_log(folder.path)
-        record = await asyncio.to_thread(log.begin, chat.key, ctx.host.now(), tuple(named))
-        return FolderCall(folder, folder.present, record)
+        log = self._snapshots.change_log(path)
+        return await asyncio.to_thread(log.begin, chat.key, ctx.host.now(), tuple(named))
 
     async def end(self, ctx: Context, call: FolderCall) -> None:
         """Record what the call changed."""

@@ -14,6 +14,12 @@ class PermissionsConfig(BaseModel):
         default="auto", description="The mode of a session that was given none."
     )
 
+    allow: list[str] = Field(
+        default_factory=list, description="Rules of calls that need no question."
+    )
+    ask: list[str] = Field(default_factory=list, description="Rules of calls that need approval.")
+    deny: list[str] = Field(default_factory=list, description="Rules of calls that are refused.")
+
     @field_validator("mode", mode="before")
     @classmethod
     def _not_yolo(cls, value: object) -> object:

@@ -1,14 +1,16 @@
-"""The plugin: the verdicts of each mode, its commands, and the service ``Modes``."""
+"""The plugin: the verdicts of the rules and of each mode, and the services for both."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import (
     Ask,
+    Check,
+    CheckResult,
     CommandError,
     Context,
     ContextBlock,
@@ -18,9 +20,12 @@ from hookline_hookspecs import (
     Inbound,
     Mode,
     Modes,
+    OfferedScope,
+    PermissionRules,
     Plugin,
     Question,
     Reply,
+    RuleVerdict,
     Session,
     ToolCall,
     Turn,
@@ -29,7 +34,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 
-from . import outside_changes, plan_mode
+from . import outside_changes, plan_mode, rule_guard
 from .config import PermissionsConfig
 from .mode_records import MAX_SESSIONS, Records
 from .mode_switch import (
@@ -39,9 +44,11 @@ from .mode_switch import (
     NOT_YOLO,
     NOT_YOURS,
     is_freer,
+    is_trusted,
     may_loosen,
     require_sandbox,
 )
+from .rule_levels import RuleLevels
 
 ASKED = "it may change something, so it needs a yes (mode ask)"
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
@@ -51,13 +58,14 @@ ACCEPTED = "/accept the plan"
 
 
 class Permissions(Plugin[PermissionsConfig]):
-    """Keeps a mode for each session, and holds its tool calls to it."""
+    """Decides by rules and by the session's mode which calls are refused or need approval."""
 
     preserves_streaming = True
 
     def __init__(self, config: PermissionsConfig, host: Host) -> None:
         super().__init__(config, host)
         self._records = Records(host)
+        self.levels = RuleLevels(config, host)
         self._parents: OrderedDict[str, str] = OrderedDict()
         """The parents of sub-agents and copies, whose mode they share."""
         self._typed_in = ""
@@ -67,10 +75,47 @@ class Permissions(Plugin[PermissionsConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer the service."""
+        """Offer the services, and say which rules are ignored."""
         host.services.provide(Modes, self)
+        host.services.provide(PermissionRules, self)
+        for warning in self.levels.fixed(host.paths.workspace).warnings:
+            self.log.warning("%s", warning)
 
-    # The service
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Register a check of the rules in config.yaml and of the project."""
+        register(Check("permissions", self._check_rules))
+
+    def _check_rules(self) -> CheckResult:
+        loaded = self.levels.fixed(self.host.paths.workspace)
+        if loaded.errors or loaded.warnings:
+            fix = "Correct or remove these rules."
+            return CheckResult(
+                not loaded.errors, "\n".join((*loaded.errors, *loaded.warnings)), fix
+            )
+        return CheckResult(True, f"{len(loaded.rules)} rules besides the packaged ones")
+
+    # The service PermissionRules
+
+    async def verdict(self, ctx: Context, call: ToolCall) -> RuleVerdict:
+        """Return what the rules say about a call."""
+        rules, _ = await self.levels.of_turn(ctx)
+        return rule_guard.rule_verdict(rules.decide(call, ctx.paths))
+
+    async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
+        """Return up to three scopes that would have allowed this call."""
+        from .offers import offered_scopes
+
+        rules, errors = await self.levels.of_turn(ctx)
+        return () if errors else offered_scopes(call, ctx.paths, rules)
+
+    async def add_scope(self, ctx: Context, scope: OfferedScope, by: str) -> None:
+        """Store the rules of a scope for the chat."""
+        chat = self.levels.chat_of(ctx.session)
+        for_session = scope.lasts == "session"
+        await self.levels.chats.add(chat, "allow", scope.rules, by=by, for_session=for_session)
+
+    # The service Modes
 
     async def get(self, session_id: str) -> Mode:
         """Return a session's mode: its own, else its parent's, else the default."""
@@ -95,6 +140,7 @@ class Permissions(Plugin[PermissionsConfig]):
     @hookimpl
     async def start_of_session(self, ctx: Context, session: Session) -> None:
         """Know whose mode it shares, or begin with what the chat's session before had."""
+        self.levels.begin(session)
         if session.parent_id is not None:
             self._share(session.id, session.parent_id)
         if session.resumed:
@@ -123,7 +169,8 @@ class Permissions(Plugin[PermissionsConfig]):
 
     @hookimpl
     async def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """A session that has ended leads to its latest successor, which was meant."""
+        """Read the chat's rules. A session that has ended leads to its latest successor."""
+        await self.levels.begin_turn(turn.session)
         if turn.session.kind == "chat" and turn.session.channel == TERMINAL:
             self._typed_in = turn.session.id
         named = turn.inbound.session_id
@@ -133,7 +180,9 @@ class Permissions(Plugin[PermissionsConfig]):
 
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
-        """The chat's next session goes on in the mode of this one, which nobody took back."""
+        """The chat's next session goes on in the mode of this one, without its rules."""
+        if session.parent_id is None:
+            await self.levels.chats.end_session(self.levels.chat_of(session))
         own = (await self._records.of(session.id)).mode
         if session.kind == "chat" and own not in (None, self.config.mode):
             await self._records.choose_next(session.channel, session.chat_id, own)
@@ -142,12 +191,23 @@ class Permissions(Plugin[PermissionsConfig]):
 
     @hookimpl(trylast=True)
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
-        """Ask about, or deny, what may change something, as the mode says."""
-        if ctx.tool is None or ctx.tool.read_only:
-            return None
-        mode = await self._mode(ctx)
+        """Deny or ask as the rules say, and about what may change something, as the mode says."""
+        rules, errors = await self.levels.of_turn(ctx)
+        decision = rules.decide(call, ctx.paths)
+        if decision.kind == "deny":
+            return rule_guard.denied(decision)
+        changes = ctx.tool is not None and not ctx.tool.read_only
+        mode = await self._mode(ctx) if changes else "auto"
         if mode == "plan":
             return plan_mode.denied(call)
+        if errors and changes:
+            return Deny(f"the permission rules cannot be used: {'; '.join(errors)}")
+        if decision.kind == "ask":
+            asked = await rule_guard.question(ctx, call, decision)
+            if asked is not None:
+                return asked
+        if not changes or rule_guard.is_allowed_by_person(decision):
+            return None
         reason = ASKED if mode == "ask" else await outside_changes.question(ctx, call)
         if not reason:
             return None
@@ -251,6 +311,14 @@ class Permissions(Plugin[PermissionsConfig]):
             return await self.get(session_id)
         chosen = await self._records.next_of(ctx.channel, ctx.session.chat_id)
         return chosen or self.config.mode
+
+    @command("/permissions", audience="session", category="Model and safety")
+    async def permissions(self, ctx: Context, args: str) -> str:
+        """Show this chat's rules, or change them: /permissions add KIND RULE, remove RULE."""
+        from .chat_command import change_rules
+
+        trusted = await is_trusted(ctx)
+        return await change_rules(self.levels, ctx.session, ctx.turn.inbound, args, trusted)
 
     @command("/accept", audience="session", category="Model and safety")
     async def accept(self, ctx: Context, args: str) -> str:

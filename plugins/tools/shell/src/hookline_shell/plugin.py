@@ -6,15 +6,17 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import (
     Ask,
     Check,
+    CheckedCommand,
     Checkpoints,
     CheckResult,
+    CommandCheck,
     Context,
     Deny,
     Effect,
@@ -22,6 +24,8 @@ from hookline_hookspecs import (
     Mode,
     Modes,
     Origin,
+    Paths,
+    PermissionRules,
     Plugin,
     Session,
     ToolCall,
@@ -70,10 +74,11 @@ class Shell(Plugin[ShellConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Create the list of background jobs."""
+        """Create the list of background jobs, and offer the check of a command."""
         from .background_jobs import BackgroundJobs
 
         self._jobs = BackgroundJobs()
+        host.services.provide(CommandCheck, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -118,11 +123,44 @@ class Shell(Plugin[ShellConfig]):
             operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
         )
         verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.check_url, setting)
+        if isinstance(verdict, Ask) and await self._is_allowed(ctx, call, command, verdict):
+            verdict = None
         if isinstance(verdict, Ask) and mode != "plan":
             verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
         if isinstance(verdict, Deny) or not sandboxed:
             return verdict
         return _stricter(verdict, self._sandbox_runner.verdict(ctx, command, mode))
+
+    async def _is_allowed(self, ctx: Context, call: ToolCall, command: str, asked: Ask) -> bool:
+        """True if a permission rule answers the judge's question.
+
+        None answers one that is asked each time, or one of ``dangerous_patterns``.
+        """
+        rules = self.host.services.get(PermissionRules)
+        if rules is None or asked.once or self._judge.dangerous_words(command) is not None:
+            return False
+        return (await rules.verdict(ctx, call)).answers_guards
+
+    def check(
+        self, call: ToolCall, paths: Paths, ctx: Context | None = None
+    ) -> CheckedCommand | None:
+        """Return how a command would be treated, without the permission rules."""
+        command, folder = _command_and_folder(call)
+        if call.name != TOOL or command is None:
+            return None
+        from .judge import Setting
+
+        sandboxed = self.config.sandbox.enabled is True
+        if ctx is not None:
+            sandboxed = self._is_sandboxed(ctx, None)
+        setting = Setting(
+            operator=ctx is None or ctx.operator,
+            sandboxed=sandboxed and self._sandbox_runner.can_run,
+        )
+        judge = partial(self._judge.judge, command, paths, folder, self.host.http.check_url)
+        verdict = judge(setting)
+        restorable = isinstance(verdict, Ask) and judge(replace(setting, checkpoints=True)) is None
+        return CheckedCommand(verdict, restorable, setting.sandboxed)
 
     async def _unless_checkpointed(
         self, ctx: Context, command: str, folder: str, setting: Setting, asked: Ask

@@ -83,12 +83,17 @@ class Judge:
                 f"The command is longer than the {LONGEST:,} characters that are read", command
             )
         record = self._record(command, paths, folder, check_url)
+        if (words := self.dangerous_words(command)) is not None:
+            record.add("ask", f"{words!r} is on the list of dangerous commands")
+        return _verdict(record, command, setting)
+
+    def dangerous_words(self, command: str) -> str | None:
+        """The words of a command that the operator's patterns match first, or None."""
         for pattern in self.patterns:
             if found := pattern.search(command):
-                # People read the words that fit, no expression.
-                words = " ".join(found[0].split()) or command.strip()
-                record.add("ask", f"{words!r} is on the list of dangerous commands")
-        return _verdict(record, command, setting)
+                # People read the words that match, not the expression.
+                return " ".join(found[0].split()) or command.strip()
+        return None
 
     def effects(
         self, command: str, paths: Paths, folder: str = "", check_url: Address | None = None

@@ -1,0 +1,41 @@
+"""The rules that come with the plugin, from ``data/rules.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .rules import KINDS, PACKAGED, Kind, Rule, parse_rule
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedRule:
+    """A rule with examples of commands that it matches, and of others."""
+
+    rule: Rule
+    match: tuple[str, ...]
+    not_match: tuple[str, ...]
+
+
+@cache
+def packaged_rules() -> tuple[PackagedRule, ...]:
+    """Every packaged rule, in order."""
+    import yaml
+
+    text = files(__package__).joinpath("data", "rules.yaml").read_text("utf-8")
+    loaded: Mapping[Kind, Sequence[Mapping[str, Any]]] = yaml.load(text, yaml.CSafeLoader)
+    return tuple(_packaged(kind, entry) for kind in KINDS for entry in loaded[kind])
+
+
+def _packaged(kind: Kind, entry: Mapping[str, Any]) -> PackagedRule:
+    unless = tuple(_rule(kind, text) for text in entry.get("unless", ()))
+    options = {key: entry[key] for key in ("why", "restorable", "reads") if key in entry}
+    rule = _rule(kind, entry["rule"], unless=unless, **options)
+    return PackagedRule(rule, tuple(entry.get("match", ())), tuple(entry.get("not_match", ())))
+
+
+def _rule(kind: Kind, pattern: str, **options: object) -> Rule:
+    return parse_rule(kind, f"bash({pattern})", PACKAGED, **options)
