@@ -83,6 +83,8 @@ class Question:
         choices: the possible answers; without any, the answer is the person's words.
         preview: literal text that the person must see before answering, such as a command.
         marks: the parts of ``preview`` that the reason is about.
+        covers: for each choice, what it allows besides this call; empty texts, or none at all, for
+            choices that allow nothing else.
         kind: ``approval`` (may this call run), ``clarify`` (the model asks), ``form`` (a program
             asks for values), ``proposal`` (a call that could not be asked about when it was made)
             or ``trust`` (may this person, program or folder be trusted).
@@ -99,6 +101,7 @@ class Question:
     reason: str = ""
     id: str = ""
     marks: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,7 @@ class StoredQuestion:
     state: QuestionState
     answer: QuestionAnswer | None = None
     marks: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
 
     @property
     def chat(self) -> str:

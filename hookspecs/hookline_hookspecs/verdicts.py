@@ -38,12 +38,15 @@ class Ask:
 
     ``marks`` are the parts of ``preview`` that the reason is about; they are emphasized. With
     ``once``, the answer applies to this call only: no grant covers it, and none can be given.
+    ``answered_by_rules`` says that the guard does not ask where a permission rule allows the call,
+    so that an approval can offer to add such a rule.
     """
 
     reason: str
     preview: str = ""
     once: bool = False
     marks: tuple[str, ...] = ()
+    answered_by_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -393,10 +393,10 @@ def _stricter(decision: Decision[E], plugin: str, verdict: Verdict) -> Decision[
 
 def _both(one: Ask, other: Ask) -> Ask:
     new = other.preview if other.preview not in one.preview else ""
-    preview = "\n\n".join(filter(None, (one.preview, new)))
     return Ask(
         f"{one.reason.rstrip('.')}; {other.reason}",
-        preview,
+        "\n\n".join(filter(None, (one.preview, new))),
         one.once or other.once,
         one.marks + other.marks,
+        one.answered_by_rules and other.answered_by_rules,
     )

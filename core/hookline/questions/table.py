@@ -70,6 +70,7 @@ class QuestionTable:
             "reason": question.reason,
             "tool": question.tool,
             "marks": list(question.marks),
+            "covers": list(question.covers),
         }
         row = {name: getattr(question, name) for name in _COLUMNS}
         row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
@@ -202,6 +203,7 @@ def new_question(
         expires,
         "open",
         marks=question.marks,
+        covers=question.covers,
     )
 
 
@@ -217,9 +219,10 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         text, preview = str(body["text"]), str(body["preview"])
         reason, tool = str(body["reason"]), str(body["tool"])
         marks = tuple(str(mark) for mark in body["marks"])
+        covers = tuple(str(covered) for covered in body["covers"])
     except (ValueError, LookupError, TypeError):
         text, preview, choices, reason, tool = "(This question cannot be read.)", "", (), "", ""
-        marks = ()
+        marks = covers = ()
     answer = None
     if row["state"] == "answered":
         answer = QuestionAnswer(row["choice"], row["words"], row["answered_by"])
@@ -243,4 +246,5 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         state,
         answer,
         marks,
+        covers,
     )

@@ -22,7 +22,10 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     lines.append(spell_out(question.text))
     if question.preview:
         lines.append(code_block(spell_out(marked_preview(question.preview, question.marks))))
-    lines += [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
+    for number, choice in enumerate(question.choices, 1):
+        lines.append(f"{number}. {spell_out(choice)}")
+        covered = question.covers[number - 1] if number <= len(question.covers) else ""
+        lines += [f"   {spell_out(line)}" for line in covered.splitlines()]
     lines.append(
         f"Answer with a number. If several questions are open: /questions answer {question.id} 1"
     )

@@ -21,11 +21,12 @@ from itertools import groupby
 from time import perf_counter
 from typing import Any
 
-from hookline_hookspecs.errors import HooklineError, Refused, ToolError
+from hookline_hookspecs.errors import HooklineError, Refused, StoreError, ToolError
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.origins import Origin
-from hookline_hookspecs.questions import ALLOW_ONCE, DENY, Question
+from hookline_hookspecs.permissions import OfferedScope, PermissionRules
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY, Question, QuestionAnswer
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
@@ -231,27 +232,54 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     turn = ctx.active_turn
     if turn.mode == "yes":
         return None
-    view, policy = ctx.of("core"), ctx.engine.services.get(ApprovalPolicy)
-    scopes = await policy.scopes(view, call) if policy is not None and not verdict.once else ()
+    scopes = () if verdict.once else await _approval_scopes(ctx, call, verdict)
     question = Question(
         text=f"Allow {call.name}? {verdict.reason}",
-        choices=(ALLOW_ONCE, *scopes, DENY),
+        choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
         preview=verdict.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
         kind="approval",
         call=replace(call),
         reason=verdict.reason,
         marks=verdict.marks,
+        covers=("", *(scope.covers for scope in scopes), "") if scopes else (),
     )
-    if scopes and policy is not None and await policy.granted(view, question) is not None:
+    view, policy = ctx.of("core"), ctx.engine.services.get(ApprovalPolicy)
+    if policy is not None and not verdict.once and await policy.granted(view, question) is not None:
         return None
     key = f"{call.id}:{hashlib.sha256(_fingerprint(call).encode()).hexdigest()[:16]}"
     result = await ask(ctx, question, key)
     answer = result.answer
     if answer is None or answer.choice not in question.choices[:-1]:
         return _denial(verdict.reason.rstrip("."), result)
-    if answer.choice in scopes and policy is not None:
-        await policy.remember(view, question, answer)
+    chosen = next((scope for scope in scopes if scope.label == answer.choice), None)
+    if chosen is not None:
+        await _remember(ctx, chosen, question, answer)
     return None
+
+
+async def _approval_scopes(ctx: TurnContext, call: ToolCall, ask: Ask) -> Sequence[OfferedScope]:
+    """What the person may allow besides this call: permission rules, or exactly this call."""
+    view, services = ctx.of("core"), ctx.engine.services
+    rules, policy = services.get(PermissionRules), services.get(ApprovalPolicy)
+    if ask.answered_by_rules and rules is not None:
+        offered: Sequence[OfferedScope] = await rules.offered_scopes(view, call)
+        return offered
+    labels = await policy.scopes(view, call) if policy is not None else ()
+    return [OfferedScope(label, (), "") for label in labels]
+
+
+async def _remember(
+    ctx: TurnContext, scope: OfferedScope, question: Question, answer: QuestionAnswer
+) -> None:
+    """Store what the person has allowed from now on."""
+    view, services = ctx.of("core"), ctx.engine.services
+    if not scope.rules:
+        await services[ApprovalPolicy].remember(view, question, answer)
+        return
+    try:
+        await services[PermissionRules].add_scope(view, scope, answer.by)
+    except StoreError as error:
+        ctx.notify(f"The call is allowed once; {scope.label!r} could not be stored: {error}")
 
 
 def _denial(reason: str, result: AskResult) -> Deny:

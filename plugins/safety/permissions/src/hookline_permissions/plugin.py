@@ -213,7 +213,8 @@ class Permissions(Plugin[PermissionsConfig]):
             return None
         from .preview import preview
 
-        return Ask(reason, await asyncio.to_thread(preview, ctx, call))
+        shown = await asyncio.to_thread(preview, ctx, call)
+        return Ask(reason, shown, answered_by_rules=True)
 
     async def _mode(self, ctx: Context) -> Mode:
         """The mode of a turn's session; once a turn what another process may have stored."""

@@ -125,6 +125,8 @@ class Shell(Plugin[ShellConfig]):
         verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.check_url, setting)
         if isinstance(verdict, Ask) and await self._is_allowed(ctx, call, command, verdict):
             verdict = None
+        if isinstance(verdict, Ask) and self._judge.dangerous_words(command) is not None:
+            verdict = replace(verdict, answered_by_rules=False)
         if isinstance(verdict, Ask) and mode != "plan":
             verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
         if isinstance(verdict, Deny) or not sandboxed:

@@ -170,7 +170,8 @@ def _verdict(record: Record, command: str, setting: Setting) -> Deny | Ask | Non
     once = any(found.severity == "once" for found in asked.values())
     once |= bool(_OWN_NAME.search(command))
     reason = f"This needs a person's approval: {_listed(reasons)}."
-    return Ask(reason, command, once=once, marks=quoted_parts(command, reason))
+    marks = quoted_parts(command, reason)
+    return Ask(reason, command, once=once, marks=marks, answered_by_rules=not once)
 
 
 def _listed(reasons: Sequence[str]) -> str:
