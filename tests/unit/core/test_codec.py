@@ -71,6 +71,7 @@ INBOUND = {
         max_size=3,
     ).map(tuple),
     "workspace": st.none() | TEXT.map(Path),
+    "question": TEXT,
 }
 REPLY = {
     "session": st.just(SESSION),
@@ -83,6 +84,7 @@ REPLY = {
     "audience": MAYBE,
     "kind": st.sampled_from(["answer", "notice", "question"]),
     "person": TEXT,
+    "question": TEXT,
 }
 
 

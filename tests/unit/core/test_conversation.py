@@ -537,21 +537,24 @@ class Careful(Plugin[NoConfig]):
     ("answer", "runs"),
     [
         ("Allow once", True),
-        ("Allow in this session", True),
-        ("Allow always", True),
+        ("Allow in this session", False),
+        ("Allow always", False),
         ("Deny", False),
         ("once", False),
         ("", False),
         ("sure, why not", False),
     ],
 )
-def test_approval_only_allow_choices_allow(harness: Make, answer: str, runs: bool) -> None:
+def test_approval_without_grants_takes_only_allow_once(
+    harness: Make, answer: str, runs: bool
+) -> None:
     h = harness(Careful, model=[[calls("delete", path="a.txt")], "ok"], answers=[answer])
     (result,) = h.send("go").tool_calls
     assert (h.plugin(Careful).ran == ["a.txt"]) is runs
     assert result.ok is runs
     assert runs or result.text.startswith("Denied: it deletes files")
     (question,) = h.questions
+    assert question.choices == ("Allow once", "Deny")
     assert "a.txt" in question.preview
     assert question.call.arguments == {"path": "a.txt"}
 

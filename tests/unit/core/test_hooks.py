@@ -827,7 +827,7 @@ def test_hook_on_question(harness: Make) -> None:
         async def on_question(self, ctx: Any, question: Question) -> str | None:
             seen.append(question)
             assert question.call is not None
-            return {"x": "Allow always", "y": "Deny"}.get(question.call.arguments["what"])
+            return {"x": "Allow once", "y": "Deny"}.get(question.call.arguments["what"])
 
     class Guard(Plugin[NoConfig]):
         @hookimpl
@@ -842,7 +842,7 @@ def test_hook_on_question(harness: Make) -> None:
     assert z.text.startswith("Denied: "), "silence is a refusal"
     assert done(h) == ["act x"]
     question = seen[0]
-    assert question.choices == ("Allow once", "Allow in this session", "Allow always", "Deny")
+    assert question.choices == ("Allow once", "Deny")
     assert (question.kind, question.preview) == ("approval", "act x")
     assert question.reason == "it changes things"
     assert [q.call.arguments for q in h.questions] == [{"what": "z"}], "passed on to the person"
