@@ -56,7 +56,12 @@ class Paths(Protocol):
         """Allow reading a file that came with a message, although it is in Hookline's home."""
 
     def is_given(self, path: Path) -> bool:
-        """Return True if :meth:`give` was called for the resolved path: it may only be read."""
+        """Return True if the resolved path may only be read: :meth:`give` was called for it, or
+        :meth:`allow_reading` applies to it."""
+
+    def allow_reading(self, path: Path) -> AbstractContextManager[None]:
+        """Allow this task to read a file, or all of a folder, outside the workspace until the block
+        ends. Secrets and Hookline's own files stay refused."""
 
     def folder(self, real: Path) -> AbstractContextManager[tuple[str, int | None]]:
         """Return the last component of a resolved path and a handle on its folder, for use as

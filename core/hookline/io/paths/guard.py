@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -31,6 +32,8 @@ from .place_table import KnownPlace
 from .rules import rules
 from .shape import is_in, malformed, real_path, shown
 
+_readable: ContextVar[tuple[str, ...]] = ContextVar("hookline.paths.readable", default=())
+"""What `PathGuard.allow_reading` allows the running task."""
 WALK_LIMIT = 100_000
 """Maximum number of directory entries that `PathGuard.walk` examines."""
 
@@ -124,8 +127,24 @@ class PathGuard:
         self._own.give(path)
 
     def is_given(self, path: Path) -> bool:
-        """True if `give` was called for the resolved path, which may then only be read."""
-        return self._own.is_given(str(path))
+        """True for a resolved path that may only be read: `give` was called for it, or it is
+        outside the workspace and `allow_reading` applies."""
+        real = str(path)
+        return self._own.is_given(real) or self._is_only_readable(real)
+
+    @contextmanager
+    def allow_reading(self, path: Path) -> Iterator[None]:
+        """Allow this task, and threads that it starts, to read a file or all of a folder outside
+        the workspace until the block ends. Secrets and Hookline's own files stay refused."""
+        token = _readable.set((*_readable.get(), os.path.realpath(path)))
+        try:
+            yield
+        finally:
+            _readable.reset(token)
+
+    def _is_only_readable(self, real: str) -> bool:
+        readable = any(is_in(real, one) for one in _readable.get())
+        return readable and self._root_of(real) is None
 
     @contextmanager
     def open_write(self, path: str | Path) -> Iterator[BinaryIO]:
@@ -136,7 +155,7 @@ class PathGuard:
         """
         real = self.resolve(path)
         if self.is_given(real):
-            raise PathRefused(f"The path {shown(str(real))} came with a message: it is read-only.")
+            raise PathRefused(f"The path {shown(str(real))} may only be read.")
         with self._folder_of(real, enter_or_make) as (name, folder):
             temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
             with full_path_in_errors(real):
@@ -231,7 +250,7 @@ class PathGuard:
             reason = self._by_name(asked, components(asked), asked)
         if reason := reason or self._own.reason(asked, real, parts):
             return reason
-        if self._root_of(real) is None and not self._own.is_given(real):
+        if self._root_of(real) is None and not self.is_given(Path(real)):
             where = "" if asked == real else f" (it leads to {shown(real)})"
             return (
                 f"The path {shown(asked)} is outside the workspace{where}. "

@@ -14,6 +14,12 @@ from hookline.testing import Clock
 from .conftest import WorkspaceChat, undo_of
 from .test_limits import DAY, work_off
 
+
+def slow(*values: object) -> object:
+    """A case of a matrix of which quick runs test a part."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 RESTORE, LEAVE = "Restore the history", "Leave the history as it is"
 
 
@@ -91,10 +97,10 @@ def test_deleted_repository_is_restored(repository: WorkspaceChat) -> None:
         (["branch -D feature"], "branch feature ("),
         (["reset -q --hard HEAD~2"], "branch main: "),
         (["stash drop -q"], "stash entry dropped: On main: second"),
-        (["stash clear"], "stash entry dropped: On main: first"),
-        (["commit -q --amend -m other"], "branch main: "),
-        (["tag -d v1", "tag -f v2"], "tag v2: "),
-        (["filter-branch -f --msg-filter cat;echo -- --all"], "branch feature: "),
+        slow(["stash clear"], "stash entry dropped: On main: first"),
+        slow(["commit -q --amend -m other"], "branch main: "),
+        slow(["tag -d v1", "tag -f v2"], "tag v2: "),
+        slow(["filter-branch -f --msg-filter cat;echo -- --all"], "branch feature: "),
         (
             ["branch -D feature", "reflog expire --expire=now --all", "gc -q --prune=now"],
             "branch feature (",
@@ -264,9 +270,51 @@ def test_planted_git_file_reaches_no_other_repository(
 
     repository.turn("swap", act)
     git(other, "branch", "-D", "feature")
-    answer = repository.rewind(f"{repository.hashes()[0]} history")
-    assert "of another work tree" in answer
+    for args in ("", " history", " files history"):
+        answer = repository.rewind(f"{repository.hashes()[-1]}{args}")
+        assert "of another work tree" in answer
     assert [name for name in before if "feature" not in name] == names(other)
+
+
+def test_folder_that_became_a_link_leads_to_no_other_repository(
+    chat: WorkspaceChat, tmp_path: Path
+) -> None:
+    build(chat.work / "lib")
+    build(tmp_path / "other")
+    before = names(tmp_path / "other")
+
+    def act() -> None:
+        shutil.rmtree(chat.work / "lib")
+        (chat.work / "lib").symlink_to(tmp_path / "other")
+
+    chat.turn("swap", act)
+    hash_ = chat.hashes()[0]
+    assert "is a link" in chat.rewind(f"{hash_} history")
+    shutil.rmtree(tmp_path / "other")
+    assert "is a link" in chat.rewind(f"{hash_} history")
+    assert not (tmp_path / "other").exists()
+    assert "is gone, with 4 branches" in chat.rewind(f"{hash_} files history")
+    assert {name.split()[-1] for name in names(chat.work / "lib")} >= {"first", "second"}
+    assert len(names(chat.work / "lib")) == len(before)
+
+
+@pytest.mark.parametrize("damage", ["HEAD", "refs", "config", "objects"])
+def test_damaged_git_folder_is_restored(repository: WorkspaceChat, damage: str) -> None:
+    work = repository.work
+    before = names(work)
+
+    def act() -> None:
+        path = work / ".git" / damage
+        path.write_text("x") if path.is_file() else shutil.rmtree(path)
+
+    repository.turn("damage", act)
+    mine = (work / ".git/config").read_text()
+    repository.rewind(f"{repository.hashes()[0]} history")
+    if damage == "config":
+        assert (work / ".git/config").read_text() == mine, "only a deleted one comes back"
+    else:
+        assert set(names(work)) == set(before)
+        git(work, "fsck", "--full")
 
 
 def test_linked_worktree_and_submodule_are_restored(

@@ -146,13 +146,28 @@ def sandboxes() -> None:
 
 
 @pytest.fixture
-def landlock(fresh: None, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A machine without bubblewrap; skips the test where Landlock does not work either."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(programs(tmp_path_factory.mktemp("programs"))))
-        here = found()
+def namespaces(fresh: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A machine without bubblewrap; skips the test where users may not create namespaces."""
+    here = found_without_bubblewrap(tmp_path_factory)
+    if here.method is not Method.NAMESPACES:
+        pytest.skip(here.why)
+
+
+@pytest.fixture
+def landlock(
+    fresh: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine without bubblewrap and namespaces; skips the test where Landlock does not work."""
+    monkeypatch.setattr("hookline_sandbox.methods.namespaces_failure", lambda: "they are refused")
+    here = found_without_bubblewrap(tmp_path_factory)
     if here.method is not Method.LANDLOCK:
         pytest.skip(here.why)
+
+
+def found_without_bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(programs(tmp_path_factory.mktemp("programs"))))
+        return found()
 
 
 @pytest.fixture

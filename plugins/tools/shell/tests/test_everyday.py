@@ -58,10 +58,11 @@ def project(person: Path) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(params=["sandboxes", pytest.param("namespaces", marks=pytest.mark.slow)])
 async def sandboxed_shell(
-    make_plugin: Callable[..., Shell], sandboxes: None, tmp_path: Path
+    request: pytest.FixtureRequest, make_plugin: Callable[..., Shell], tmp_path: Path
 ) -> AsyncIterator[Shell]:
+    request.getfixturevalue(request.param)
     shell = make_plugin(sandbox={"enabled": True})
     shell.host.home = tmp_path / "hookline"
     yield shell

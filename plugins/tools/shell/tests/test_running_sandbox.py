@@ -19,8 +19,11 @@ SERVE = "python3 -m http.server 8123 --bind 127.0.0.1 > log 2>&1 &"
 ASK = "for i in {1..50}; do exec 3<>/dev/tcp/127.0.0.1/8123 && break; sleep .1; done 2>/dev/null"
 
 
-@pytest.fixture
-def shell(make_plugin: Callable[..., Shell], sandboxes: None, tmp_path: Path) -> Shell:
+@pytest.fixture(params=["sandboxes", pytest.param("namespaces", marks=pytest.mark.slow)])
+def shell(
+    request: pytest.FixtureRequest, make_plugin: Callable[..., Shell], tmp_path: Path
+) -> Shell:
+    request.getfixturevalue(request.param)
     made = make_plugin(sandbox={"enabled": True})
     made.host.home = tmp_path / "hookline"
     return made

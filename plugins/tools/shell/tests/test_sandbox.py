@@ -218,6 +218,7 @@ def test_bubblewraps_error_is_shown(
     )
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hookline_sandbox.methods.namespaces_failure", lambda: "they are refused")
     result = checked(make_plugin())
     assert result.ok
     assert result.hint

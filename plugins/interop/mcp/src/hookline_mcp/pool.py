@@ -191,7 +191,7 @@ class ConnectionPool:
             )
             self._sandboxes[server.key] = sandbox
         socket = None
-        if here.method is Method.BUBBLEWRAP:
+        if here.method.has_namespaces:
             from hookline_sandbox.proxy import Proxy
 
             proxy = await transport.stack.enter_async_context(Proxy(self._host.http))

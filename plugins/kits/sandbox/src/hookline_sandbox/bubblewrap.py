@@ -37,8 +37,12 @@ class _Mount:
 
 def probe() -> list[str]:
     """Return a command line that succeeds where bubblewrap works."""
-    words = [*_isolated(), *(word for mount in _system() for word in mount.words)]
-    return [_program(), *words, "--", "/bin/sh", "-c", ":"]
+    return [_program(), *probe_options(), "--", "/bin/sh", "-c", ":"]
+
+
+def probe_options() -> list[str]:
+    """Return the options with which a trial sees only the system."""
+    return [*_isolated(), *(word for mount in _system() for word in mount.words)]
 
 
 def wrapped(
@@ -49,11 +53,18 @@ def wrapped(
     ``argv[0]`` is an absolute path. ends_together: all processes inside end when the program ends,
     or the process that started it.
     """
+    made = options(argv, folder, view, limits, ends_together=ends_together)
+    return [*_filtered(view.private), *made]
+
+
+def options(
+    argv: Sequence[str], folder: Path, view: View, limits: Limits, *, ends_together: bool
+) -> list[str]:
+    """Return the options of such a command line, with the program."""
     mounts = sorted(_mounts(view), key=lambda mount: mount.target.rstrip("/").count("/"))
     sealed = [mount.target for mount in mounts if mount.read_only]
     inner = started(argv, limits, PROXY if view.proxy else None)
     return [
-        *_filtered(view.private),
         *(("--die-with-parent",) if ends_together else ()),
         *_isolated(),
         *(word for mount in mounts for word in mount.words),
@@ -68,16 +79,22 @@ def _filtered(folder: Path) -> list[str]:
     There is no filter without bash, which opens the descriptor, or for other machine types.
     """
     bash = shutil.which("bash", path="/usr/bin:/bin")
+    file = filter_file(folder)
+    if bash is None or file is None:
+        return [_program()]
+    line = 'exec "$@" 9<"$0"'
+    return [bash, "--norc", "-c", line, str(file), _program(), "--seccomp", "9"]
+
+
+def filter_file(folder: Path) -> Path | None:
+    """Return a file in ``folder`` with the system call filter; None for other machine types."""
     file = folder / "filter"
     try:
         if not file.exists():
             file.write_bytes(filters.held_sockets())
     except OSError:
-        return [_program()]
-    if bash is None:
-        return [_program()]
-    line = 'exec "$@" 9<"$0"'
-    return [bash, "--norc", "-c", line, str(file), _program(), "--seccomp", "9"]
+        return None
+    return file
 
 
 def _program() -> str:

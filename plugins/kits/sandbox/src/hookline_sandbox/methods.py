@@ -16,8 +16,14 @@ class Method(Enum):
     """What isolates a program."""
 
     BUBBLEWRAP = "bubblewrap"
+    NAMESPACES = "user namespaces"
     LANDLOCK = "Landlock"
     NONE = "none"
+
+    @property
+    def has_namespaces(self) -> bool:
+        """Whether programs have their own mounts, processes and network, which can be guarded."""
+        return self in (Method.BUBBLEWRAP, Method.NAMESPACES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +37,15 @@ class Found:
 
 @cache
 def found() -> Found:
-    """Return the best method that works here; the trial takes up to four seconds."""
+    """Return the best method that works here; the trial takes up to six seconds."""
     if sys.platform != "linux":
         why = f"there is no sandbox for {sys.platform}"
         return Found(Method.NONE, why, "run Hookline on Linux, for example in a virtual machine")
     why, fix = _bubblewrap()
     if not why:
         return Found(Method.BUBBLEWRAP)
+    if not namespaces_failure():
+        return Found(Method.NAMESPACES, why, fix)
     missing = _landlock()
     if not missing:
         return Found(Method.LANDLOCK, why, fix)
@@ -57,6 +65,13 @@ def _bubblewrap() -> tuple[str, str]:
         "permits it)"
     )
     return (f"bubblewrap does not work here: {reason}", allow) if reason else ("", "")
+
+
+def namespaces_failure() -> str:
+    """Return why namespaces cannot be made without bubblewrap; empty if they can."""
+    from .namespaces import probe
+
+    return _failure(probe())
 
 
 def _landlock() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import bubblewrap
+from . import bubblewrap, namespaces
 from .control_files import Kept, put_back
 from .limits import Limits
 from .methods import Found, Method, found
@@ -79,7 +79,7 @@ class Sandbox:
 
     @property
     def found(self) -> Found:
-        """The best method here; tried at first use (up to four seconds)."""
+        """The best method here; tried at first use (up to six seconds)."""
         return found()
 
     def environment(
@@ -154,9 +154,10 @@ class Sandbox:
         ends_together: what it starts ends with it, or with this process (not with Landlock). Raises
         as :meth:`wrapped` does.
         """
-        if self.method is Method.BUBBLEWRAP:
-            limits = self._limits
-            return bubblewrap.wrapped(argv, folder, view, limits, ends_together=ends_together)
+        if self.method.has_namespaces:
+            is_bubblewrap = self.method is Method.BUBBLEWRAP
+            wrapped = bubblewrap.wrapped if is_bubblewrap else namespaces.wrapped
+            return wrapped(argv, folder, view, self._limits, ends_together=ends_together)
         if self.method is Method.LANDLOCK and view.proxy is None:
             from . import confinement
 

@@ -112,19 +112,26 @@ class Rewinder:
         """Return what could be restored."""
         async with asyncio.timeout(REWIND_TIMEOUT):
             files = await self._restorer.compare(target, within)
-            history = [] if within else await self._history(target)
+            history, problem = ([], "") if within else await self._history(target)
         lines = [line for change in history for line in change.lines()]
-        return RewindOffer(target, files, await turns_since(self._ctx, target), lines)
+        return RewindOffer(target, files, await turns_since(self._ctx, target), lines, problem)
 
-    async def _history(self, target: SavedSnapshot) -> list[HistoryChange]:
-        """Return what the repositories in the folder lost since the checkpoint."""
-        histories = self._snapshots.histories
-        return await changes_since(histories, target.folder, target.ref)
+    async def _history(self, target: SavedSnapshot) -> tuple[list[HistoryChange], str]:
+        """Return what the repositories in the folder lost since the checkpoint, and why that cannot
+        be told."""
+        try:
+            histories = self._snapshots.histories
+            return await changes_since(histories, target.folder, target.ref), ""
+        except (CheckpointError, OSError) as error:
+            return [], str(error)
 
     async def _restore_history(self, target: SavedSnapshot) -> list[str]:
         """Bring back what the repositories lost; return what was done."""
+        changes, problem = await self._history(target)
+        if problem:
+            return [texts.history_problem(problem)]
         lines = []
-        for change in await self._history(target):
+        for change in changes:
             restorer = HistoryRestorer(self._snapshots.histories, target.folder, change)
             try:
                 lines += (await restorer.restore()).lines()
@@ -147,6 +154,8 @@ class Rewinder:
                 answer += await self._restore_history(target)
         elif offer.history and "files" in choice.parts:
             answer.append(texts.history_lost(target, offer.history))
+        elif offer.problem:
+            answer.append(texts.history_problem(offer.problem))
         return "\n".join(answer)
 
     async def _list(self) -> str:

@@ -17,7 +17,7 @@ from .errors import CheckpointError, GitFailed
 from .git import Git
 from .history_changes import HistoryChange, change_of
 from .history_store import PACK_OBJECTS, HistoryStore, existing
-from .repository import BEFORE_REWIND, STASH, Repository, is_id
+from .repository import BEFORE_REWIND, STASH, NoRepository, Repository, head_of, is_id, is_inside
 
 LOG_MESSAGE = "hookline: /rewind"
 """What the reflog says."""
@@ -76,18 +76,22 @@ class HistoryRestorer:
         found = await self._copy(repository, wanted - {""})
         git = Git(repository.git_dir)
         refs = {name: oid for name, oid in refs.items() if oid in found}
-        await self._keep_replaced(git, refs)
+        indexed = self._commit_to_index(git, refs)
+        await self._keep_replaced(git, refs, with_index=bool(indexed))
         await self._set_names(git, refs)
-        await self._make_index(git, refs)
+        if indexed:
+            await self._try("index", git, "read-tree", "--no-recurse-submodules", indexed)
         return self._result
 
     async def _set_names(self, git: Git, refs: Mapping[str, str]) -> None:
         """Set refs, stash and HEAD; the work tree stays."""
         for name, oid in refs.items():
-            await self._try(name, git, "update-ref", "-m", LOG_MESSAGE, name, oid)
+            now = self._change.now.refs.get(name, "0" * len(oid))
+            await self._try(f"{name} ({oid})", git, "update-ref", "-m", LOG_MESSAGE, name, oid, now)
         for oid, message in self._change.stash:
             log = ("--create-reflog", "-m", message or LOG_MESSAGE)
-            await self._try(f"stash entry {message}", git, "update-ref", *log, STASH, oid)
+            what = f"stash entry {message} ({oid})"
+            await self._try(what, git, "update-ref", *log, STASH, oid)
         head = self._change.head
         if is_id(head):
             await self._try("HEAD", git, "update-ref", "--no-deref", "HEAD", head)
@@ -98,7 +102,7 @@ class HistoryRestorer:
         try:
             await git.run(*arguments)
         except GitFailed as error:
-            self._result.failed.append(f"{what} ({arguments[-1]}): {error}")
+            self._result.failed.append(f"{what}: {error}")
 
     def _make(self) -> None:
         """Make what is missing of the repository."""
@@ -109,13 +113,16 @@ class HistoryRestorer:
                 f"{git_dir} is gone, which belongs to the repository {common}. "
                 "Make the work tree again with git worktree add."
             )
-        if not common.is_dir() and not common.is_relative_to(self._folder):
+        if not common.is_dir() and not is_inside(self._folder, common):
             raise CheckpointError(f"the repository {common} outside of the folder is gone")
         common.mkdir(exist_ok=True, parents=True)
         _require_plain(Repository(place, git_dir, common))
         for name in ("objects/pack", "refs/heads", "refs/tags"):
             (common / name).mkdir(exist_ok=True, parents=True)
         _write_missing(common / "config", kept.config)
+        with suppress(NoRepository):
+            if not head_of(git_dir):
+                (git_dir / "HEAD").unlink()
         head = kept.head if is_id(kept.head) else f"ref: {kept.head}"
         _write_missing(git_dir / "HEAD", f"{head}\n")
         if kept.git_file:
@@ -134,7 +141,7 @@ class HistoryRestorer:
             )
         return found
 
-    async def _keep_replaced(self, git: Git, refs: Mapping[str, str]) -> None:
+    async def _keep_replaced(self, git: Git, refs: Mapping[str, str], with_index: bool) -> None:
         """Give what the refs, HEAD and the index name now another name."""
         now = self._change.now
         replaced = {
@@ -142,7 +149,7 @@ class HistoryRestorer:
         }
         if self._change.head and is_id(now.head):
             replaced["HEAD"] = now.head
-        if index := await _staged(git, now.head_id):
+        if with_index and (index := await _staged(git, now.head_id)):
             replaced["index"] = index
         for name, oid in replaced.items():
             kept_name = f"{BEFORE_REWIND}{self._stamp}/{name.removeprefix('refs/')}"
@@ -150,14 +157,13 @@ class HistoryRestorer:
                 await git.run("update-ref", kept_name, oid)
                 self._result.replaced.append(kept_name)
 
-    async def _make_index(self, git: Git, refs: Mapping[str, str]) -> None:
-        """Make the index that of the commit that is checked out, if that commit or HEAD changed or
-        there is no index."""
-        moved = self._change.head or self._kept.head in refs
-        if self._kept.head_id and (moved or not (git.directory / "index").is_file()):
-            await self._try(
-                "index", git, "read-tree", "--no-recurse-submodules", self._kept.head_id
-            )
+    def _commit_to_index(self, git: Git, refs: Mapping[str, str]) -> str:
+        """Return the commit whose files the index has to list: the one that will be checked out, if
+        that changes or there is no index. Empty if the index stays."""
+        name = self._kept.head
+        if not (self._change.head or name in refs) and (git.directory / "index").is_file():
+            return ""
+        return name if is_id(name) else refs.get(name, self._change.now.refs.get(name, ""))
 
 
 async def _is_complete(own: Git, oids: Iterable[str], others: Iterable[str]) -> bool:

@@ -81,6 +81,20 @@ def is_id(text: str) -> bool:
     return _OID.fullmatch(text) is not None
 
 
+def is_inside(folder: Path, place: Path) -> bool:
+    """Whether ``place`` lies in ``folder``, also if folders in between are links."""
+    return place.parent.resolve().is_relative_to(folder)
+
+
+def head_of(git_dir: Path) -> str:
+    """Return the ref or id that HEAD names, empty if it is invalid.
+
+    Raises ``NoRepository`` if it is missing.
+    """
+    head = read_file(git_dir / "HEAD").strip().removeprefix("ref:").strip()
+    return head if is_id(head) or head.startswith("refs/") else ""
+
+
 def find(folder: Path, place: Path) -> Repository:
     """Return the repository of the ``.git`` at ``place`` in ``folder``.
 
@@ -90,7 +104,7 @@ def find(folder: Path, place: Path) -> Repository:
     Raises ``NoRepository`` and ``UnsupportedRepository``.
     """
     git_dir = place
-    if place.is_symlink():
+    if place.is_symlink() or not is_inside(folder, place):
         raise UnsupportedRepository(f"{place} is a link")
     if not place.is_dir():
         sign, _, named = read_file(place).strip().partition(" ")
@@ -113,18 +127,17 @@ def read(repository: Repository) -> RepositoryState:
     Raises ``NoRepository``, ``UnsupportedRepository`` and ``OSError``.
     """
     git_dir, common = repository.git_dir, repository.common_dir
-    if not repository.objects.is_dir():
-        raise NoRepository(f"{common} has no objects")
+    if not repository.objects.is_dir() or not (common / "refs").is_dir():
+        raise NoRepository(f"{common} has no objects or refs")
     if (common / "reftable").is_dir():
         raise UnsupportedRepository(f"{common} stores its refs in the format reftable")
-    head = read_file(git_dir / "HEAD").strip()
-    head = head.removeprefix("ref:").strip()
-    if not is_id(head) and not head.startswith("refs/"):
-        raise NoRepository(f"{git_dir} has no HEAD")
+    head = head_of(git_dir)
+    if not head:
+        raise NoRepository(f"{git_dir} has no valid HEAD")
     refs = dict(_packed(common)) | dict(_loose(common))
     git_file = "" if repository.place.is_dir() else read_file(repository.place)
     config = _read_if_there(common / "config")
-    stash = tuple(_stash(common))
+    stash = tuple(_stash(common)) if STASH in refs else ()
     return RepositoryState(str(git_dir), str(common), head, refs, stash, config, git_file)
 
 

@@ -49,12 +49,14 @@ class RewindChoice:
 @dataclass(frozen=True, slots=True)
 class RewindOffer:
     """What could be restored: ``files`` that differ, ``turns`` of the conversation since, and a
-    line for each change of the repositories' ``history`` that can be taken back."""
+    line for each change of the repositories' ``history`` that can be taken back. ``problem`` is why
+    these cannot be told."""
 
     target: SavedSnapshot
     files: OwnedPlan
     turns: int
     history: Sequence[str] = ()
+    problem: str = ""
 
     @property
     def is_empty(self) -> bool:

@@ -132,6 +132,11 @@ def history_lost(target: SavedSnapshot, lines: Sequence[str]) -> str:
     return "\n".join((head, *lines, f"To restore it: /rewind {hash_} history"))
 
 
+def history_problem(reason: str) -> str:
+    """Return why it is unknown what a repository lost."""
+    return f"The history of the repository cannot be compared: {reason}."
+
+
 def choice_hint(target: SavedSnapshot) -> str:
     """Return how to restore without a question."""
     hash_ = target.commit[:HASH_CHARS]

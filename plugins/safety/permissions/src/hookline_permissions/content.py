@@ -102,7 +102,7 @@ def _makefile(command: SimpleCommand, places: Places) -> RunContent | None:
 
 
 def _script_of_package(script: str, places: Places) -> RunContent | None:
-    path = places.absolute("package.json")
+    path = places.joined("package.json")
     data = _read(path) if path is not None else None
     if path is None or data is None:
         return None
@@ -118,7 +118,7 @@ def _script_of_package(script: str, places: Places) -> RunContent | None:
 
 
 def _file(name: str, places: Places) -> RunContent | None:
-    path = places.absolute(name)
+    path = places.joined(name)
     data = _read(path) if path is not None else None
     if path is None or data is None:
         return None

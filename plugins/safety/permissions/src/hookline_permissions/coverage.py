@@ -6,11 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from glob import iglob
+from itertools import islice
 
 from hookline_hookspecs import Paths
 
 from .command_patterns import PathClass, program_names
 from .commands import UNKNOWN, ParsedCommand, SimpleCommand
+from .commands.parser import has_script
 from .commands.wrappers import adds_nothing
 from .content import matches_digest
 from .places import HARMLESS_DEVICES, Places, is_readable_system
@@ -19,6 +22,10 @@ from .rules import PACKAGED, Rule
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _PLAIN_TEXT = re.compile(r"[\x20-\x7e\n\t]*")
 _VALUE_OF_OPTION = re.compile(r"--?[\w-]+=(?P<value>.+)|-\w(?P<path>[/~.].*)", re.S)
+_EXPRESSION_OPTION = re.compile(r"-[A-Za-z]*[ef]|--(?:re|fi|ex|fr)")
+"""Options that give the expression, so that the first word is a file."""
+_GLOB = re.compile(r"[*?\[]")
+MAX_GLOB_MATCHES = 200
 _LOCAL_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -94,6 +101,9 @@ def _is_safe(command: SimpleCommand, rule: Rule | None, places: Places, paths: P
         return False
     if not all(_is_visible(word.text) for word in command.words):
         return False
+    evaluates = rule is None or command.program in program_names("evaluates_numbers")
+    if evaluates and any(map(has_script, command.arguments)):
+        return False
     if not _redirects_are_safe(command, places, paths):
         return False
     if command.program in program_names("no_paths"):
@@ -101,6 +111,8 @@ def _is_safe(command: SimpleCommand, rule: Rule | None, places: Places, paths: P
     if rule is None:
         return True
     if any(not word.is_known for word in command.words):
+        return False
+    if _writes_control(command, places):
         return False
     named, reads = frozenset[str](), rule.reads
     if rule.command is not None:
@@ -117,7 +129,9 @@ def _is_safe(command: SimpleCommand, rule: Rule | None, places: Places, paths: P
 def _paths_of(command: SimpleCommand) -> Iterable[str]:
     """The words that may be paths: those that are no options, and the values of options."""
     words = command.arguments
-    if command.program in program_names("expression_first"):
+    if command.program in program_names("expression_first") and not any(
+        map(_EXPRESSION_OPTION.match, words)
+    ):
         first = next((n for n, word in enumerate(words) if not word.startswith("-")), len(words))
         words = words[:first] + words[first + 1 :]
     for word in words:
@@ -127,20 +141,38 @@ def _paths_of(command: SimpleCommand) -> Iterable[str]:
             yield found["value"] or found["path"]
 
 
+def _writes_control(command: SimpleCommand, places: Places) -> bool:
+    """True if an option, such as ``--output=…``, names a file that programs or agents follow."""
+    values = (_VALUE_OF_OPTION.fullmatch(word) for word in command.arguments)
+    named = [found["value"] or found["path"] for found in values if found]
+    return any(places.kinds(one) & {"git", "control"} for one in named)
+
+
 def _is_usable(word: str, places: Places, paths: Paths, *, reads: bool, named: bool) -> bool:
     """True if a word is no path, or one that may be used."""
     if word in ("", "-") or "\n" in word:
         return True
     if "://" in word:
         return not word.lower().startswith("file:")
-    path = places.absolute(word)
-    if path is None:
+    joined, path = places.joined(word), places.absolute(word)
+    if joined is None or path is None:
         return False
-    if path in HARMLESS_DEVICES or (reads and is_readable_system(path)):
+    if path in HARMLESS_DEVICES or (reads and ".." not in word and is_readable_system(path)):
         return True
     if named:
         return paths.credential(path) is None
-    return _refusal(path, paths) is None
+    if _refusal(joined, paths) is not None:
+        return False
+    return not _GLOB.search(word) or _matches_are_usable(joined, paths)
+
+
+def _matches_are_usable(pattern: str, paths: Paths) -> bool:
+    """True if every file that a pattern of the shell names may be used."""
+    try:
+        found = list(islice(iglob(pattern), MAX_GLOB_MATCHES + 1))  # noqa: PTH207 - as the shell
+    except (OSError, ValueError, re.error):
+        return False
+    return len(found) <= MAX_GLOB_MATCHES and all(_refusal(one, paths) is None for one in found)
 
 
 def _refusal(path: str, paths: Paths) -> str | None:
@@ -153,14 +185,15 @@ def _refusal(path: str, paths: Paths) -> str | None:
 def _redirects_are_safe(command: SimpleCommand, places: Places, paths: Paths) -> bool:
     for redirect in command.redirects:
         text = redirect.target.text
-        if UNKNOWN in text or (path := places.absolute(text)) is None:
+        joined, path = places.joined(text), places.absolute(text)
+        if joined is None or path is None or _GLOB.search(text):
             return False
         if path in HARMLESS_DEVICES:
             continue
         kinds = places.kinds(text)
         if redirect.writes and kinds & {"git", "control"}:
             return False
-        if _refusal(path, paths) is not None:
+        if _refusal(joined, paths) is not None:
             return False
     return True
 

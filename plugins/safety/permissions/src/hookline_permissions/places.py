@@ -55,15 +55,21 @@ class Places:
 
     def absolute(self, path: str) -> str | None:
         """The absolute path that a word names, links not followed; None if it is not known."""
+        joined = self.joined(path)
+        return None if joined is None else os.path.normpath(joined).replace("//", "/")
+
+    def joined(self, path: str) -> str | None:
+        """The absolute path as written: ``..`` after a link leads to another place than without.
+
+        None if it is not known: only the shell knows a part of it, or the home of ``~NAME``.
+        """
         if path == "~" or path.startswith("~/"):
             path = self.home + path[1:]
-        if UNKNOWN in path:
+        elif path.startswith("~"):
             return None
-        if not path.startswith("/"):
-            if self.folder is None:
-                return None
-            path = f"{self.folder}/{path}"
-        return os.path.normpath(path).replace("//", "/")
+        if UNKNOWN in path or (self.folder is None and not path.startswith("/")):
+            return None
+        return path if path.startswith("/") else f"{self.folder}/{path}"
 
     def kinds(self, word: str) -> frozenset[str]:
         """The kinds of path that a word is, as :data:`.command_patterns.CLASSES` names them."""
@@ -71,6 +77,8 @@ class Places:
         if UNKNOWN in word and ("/" not in known.lstrip("/~") or ".." in word):
             return frozenset({"unknown"})
         path = self.absolute(known if UNKNOWN in word else word)
+        if path is None and word.startswith("~"):  # the home of an account, or what is in it
+            return frozenset({"outside"} if "/" in word.rstrip("/") else {"root"})
         if path is None:  # a name in a folder that is not known, or all of that folder
             return frozenset({"unknown"} if word.startswith((".", "*")) else ())
         if path.startswith("/dev/") and not path.startswith(SHARED_MEMORY):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from hookline_hookspecs import (
     Ask,
@@ -28,6 +29,7 @@ from hookline_hookspecs import (
     RuleVerdict,
     Session,
     ToolCall,
+    ToolResult,
     Turn,
     command,
     hookimpl,
@@ -48,8 +50,11 @@ from .mode_switch import (
     may_loosen,
     require_sandbox,
 )
+from .places import is_readable_system
+from .readable_places import readable_place
 from .rule_levels import RuleLevels
 
+CallTool: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
 ASKED = "it may change something, so it needs a yes (mode ask)"
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
 """Effects that leave the machine or outlive the session, or may."""
@@ -215,6 +220,27 @@ class Permissions(Plugin[PermissionsConfig]):
 
         shown = await asyncio.to_thread(preview, ctx, call)
         return Ask(reason, shown, answered_by_rules=True)
+
+    @hookimpl
+    async def around_tool(
+        self, ctx: Context, call: ToolCall
+    ) -> Callable[[ToolCall, CallTool], Awaitable[ToolResult]] | None:
+        """Let a tool that only reads open what a rule allows outside the workspace."""
+        if ctx.tool is None or not ctx.tool.read_only or "path" not in call.arguments:
+            return None
+        place = readable_place(call, ctx.paths)
+        if place is None:
+            return None
+        if not is_readable_system(str(place)):
+            rules, _ = await self.levels.of_turn(ctx)
+            if not rule_guard.is_allowed_by_person(rules.decide(call, ctx.paths)):
+                return None
+
+        async def read(call: ToolCall, call_next: CallTool) -> ToolResult:
+            with ctx.paths.allow_reading(place):
+                return await call_next(call)
+
+        return read
 
     async def _mode(self, ctx: Context) -> Mode:
         """The mode of a turn's session; once a turn what another process may have stored."""

@@ -256,7 +256,7 @@ class Files(Plugin[FilesConfig]):
 
     def _writable(self, ctx: Context, real: Path, path: str) -> Path:
         if ctx.paths.is_given(real):
-            raise Refused(f"{path} came with a message and stays as it is; write a copy elsewhere")
+            raise Refused(f"{path} may only be read; write a copy elsewhere")
         return real
 
     def _existing(self, ctx: Context, path: str) -> Path:

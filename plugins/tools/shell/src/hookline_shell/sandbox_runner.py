@@ -256,10 +256,10 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     scope = "all commands"
     if config.enabled is not True:
         scope = "all commands except the operator's own at the terminal"
-    if here.method is Method.BUBBLEWRAP:
-        return CheckResult(True, f"bubblewrap runs {scope}")
+    if here.method.has_namespaces:
+        return CheckResult(True, f"sandbox for {scope}: {here.method.value}")
     if here.method is Method.LANDLOCK:
-        detail = f"Landlock runs {scope}, without network, because {here.why}"
+        detail = f"sandbox for {scope}: Landlock, without network, because {here.why}"
         return CheckResult(True, detail, fix, hint=True)
     if config.enabled is True:
         return CheckResult(False, f"no command is run: {here.why}", fix)

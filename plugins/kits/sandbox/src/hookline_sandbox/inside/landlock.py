@@ -59,7 +59,7 @@ def restrict(settings: dict[str, list[str]]) -> None:
     _checked(libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _checked(libc.syscall(RESTRICT, rules, ctypes.c_uint32(0)), "landlock_restrict_self")
     os.close(rules)
-    _powerless(libc)
+    drop_capabilities(libc)
     _filter(libc)
 
 
@@ -85,7 +85,7 @@ def _allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-def _powerless(libc: ctypes.CDLL) -> None:
+def drop_capabilities(libc: ctypes.CDLL) -> None:
     """Drop every capability permanently; root could otherwise reboot the machine."""
     for number in range(_MOST_CAPABILITIES):
         libc.prctl(_DROP_FROM_BOUNDS, number, 0, 0, 0)  # fails for numbers that do not exist

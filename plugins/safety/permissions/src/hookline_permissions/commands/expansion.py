@@ -14,6 +14,7 @@ MAX_BRACE_WORDS = 64
 KNOWN_VARIABLES = {"HOME": "~", "PWD": "."}
 _MARK = re.compile(f"{MARK_START}(\\d+){MARK_END}")
 _RANGE = re.compile(r"-?\w+\.\.-?\w+(?:\.\.-?\d+)?")
+_SPLIT_OR_GLOB = re.compile(r"[\s*?\[]")
 _SIMPLE_NAME = re.compile(r"\w+", re.ASCII)
 
 
@@ -38,7 +39,11 @@ class Expansion:
         at = 0
         for mark in _MARK.finditer(raw):
             parts.append(raw[at : mark.start()])
-            parts.append(self._piece(self.pieces[int(mark[1])]))
+            piece = self.pieces[int(mark[1])]
+            text = self._piece(piece)
+            if piece.kind == "command" and _SPLIT_OR_GLOB.search(text):
+                text = UNKNOWN  # it becomes several words
+            parts.append(text)
             at = mark.end()
         parts.append(raw[at:])
         return "".join(parts)

@@ -186,7 +186,7 @@ class _Reader:
         gives: frozenset[str] = frozenset()
         bodies = [c for c in node.children if c.type in _LISTS]
         head_end = bodies[0].start_byte if bodies else node.end_byte
-        self.expand(self.slice(node.start_byte, head_end))
+        self.check_values(self.expand(self.slice(node.start_byte, head_end)))
         for body in bodies:
             gives |= self.visit(body, given, level + 1)
         return gives
@@ -312,7 +312,7 @@ class _Reader:
         names: list[str] = []
         while kind != "declaration_command" and raw and (found := _ASSIGNMENT.match(raw[0])):
             names.append(found[1])
-            self.expand(raw.pop(0)[found.end() :])
+            self.check_values(self.expand(raw.pop(0)))
         if kind == "declaration_command":
             names = [found[1] for text in raw[1:] if (found := _ASSIGNMENT.match(text))]
         words = [word for text in raw for word in self.expand(text)]
@@ -322,6 +322,12 @@ class _Reader:
     def expand(self, raw: str) -> list[Word]:
         """The words that a word becomes; the scripts in it are parsed too."""
         return Expansion(self.scanned.pieces, self.read_script).words(raw)
+
+    def check_values(self, words: list[Word]) -> None:
+        """A value with a script in it runs the script where it is used as a number."""
+        for word in words:
+            if has_script(word.text):
+                self.unread(word.text)
 
     def read_double(self, text: str) -> str:
         return Expansion(self.scanned.pieces, self.read_script).double(text)
@@ -334,7 +340,9 @@ class _Reader:
         self.parsed.unread += inner.unread
         if len(self.parsed.commands) > MAX_SIMPLE_COMMANDS:
             raise Unreadable("it has too many commands")
-        written = None if inner.unread or len(inner.commands) != 1 else _written(inner.commands)
+        if inner.unread or len(inner.commands) != 1 or not _is_exact(inner.commands[0]):
+            return UNKNOWN
+        written = _written(inner.commands)
         return UNKNOWN if written is None else written.rstrip("\n")
 
     def add(self, command: SimpleCommand) -> None:
@@ -342,6 +350,19 @@ class _Reader:
             raise Unreadable("it has too many commands")
         if command.words or command.redirects or command.assignments:
             self.parsed.commands.append(command)
+
+
+def has_script(text: str) -> bool:
+    """True if a literal text would run a script where the shell evaluates it as a number."""
+    return "$(" in text or "`" in text
+
+
+def _is_exact(command: SimpleCommand) -> bool:
+    """True if :func:`_written` returns to the letter what a command writes."""
+    if command.program == "cat":
+        return True
+    plain = [one for one in command.arguments if not one.startswith("-") and "\\" not in one]
+    return command.program == "echo" and len(plain) == len(command.arguments)
 
 
 def _written(commands: Sequence[SimpleCommand]) -> str | None:

@@ -85,7 +85,7 @@ def scan_double(text: str) -> list[str | Piece]:
             escaped = text[at + 1]
             parts.append({"\n": ""}.get(escaped, escaped if escaped in '\\"$`' else "\\" + escaped))
             at += 2
-        elif text[at] in "$`" and (found := _substitution(text, at, 0)) is not None:
+        elif text[at] in "$`" and (found := _substitution(text, at, 0, quoted=True)) is not None:
             piece, at = found
             parts.append(piece)
         else:
@@ -99,8 +99,8 @@ class _Scanner:
         self.script = script
         self.out: list[str] = []
         self.scanned = Scanned()
-        self.pending: list[tuple[int, str, bool, bool]] = []
-        """Here-documents that begin at the next line: number, delimiter, literal, tabs removed."""
+        self.pending: list[_Here] = []
+        """Here-documents that begin at the next line."""
 
     def run(self) -> Scanned:
         at = 0
@@ -165,30 +165,62 @@ class _Scanner:
             blanks = re.compile(r"[ \t]*").match(self.script, at + 3)
             self.out.append(f"< {STRING_MARK}")
             return blanks.end() if blanks else at + 3
-        start = _HEREDOC.match(self.script, at)
-        if start is None:  # not reached: the caller has seen `<<`
-            raise Unreadable("a here-document cannot be read")
-        delimiter, literal, end = _delimiter(self.script, start.end())
+        here, end = _here_start(self.script, at)
         number = len(self.scanned.documents) + len(self.pending)
-        self.pending.append((number, delimiter, literal, bool(start[1])))
+        self.pending.append(here)
         self.out.append(f"< {DOCUMENT_MARK}{number} ")
         return end
 
     def _documents(self, at: int) -> int:
         """Take the here-documents that begin at a line; return where the script continues."""
-        for _, delimiter, literal, without_tabs in self.pending:
-            lines = []
-            while at < len(self.script):
-                end = self.script.find("\n", at)
-                end = end if end >= 0 else len(self.script)
-                line = self.script[at:end]
-                at = end + 1
-                if (line.lstrip("\t") if without_tabs else line) == delimiter:
-                    break
-                lines.append(line)
-            self.scanned.documents.append(Document("\n".join(lines), literal))
+        for here in self.pending:
+            text, at = _document(self.script, at, here)
+            self.scanned.documents.append(Document(text, here.literal))
         self.pending = []
         return min(at, len(self.script))
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """The start of a here-document."""
+
+    delimiter: str
+    literal: bool
+    without_tabs: bool
+
+
+def _here_start(script: str, at: int) -> tuple[_Here, int]:
+    """The here-document that begins with the ``<<`` at ``at``, and where its delimiter ends."""
+    start = _HEREDOC.match(script, at)
+    if start is None:
+        raise Unreadable("a here-document cannot be read")
+    delimiter, literal, end = _delimiter(script, start.end())
+    return _Here(delimiter, literal, bool(start[1])), end
+
+
+def _document(script: str, at: int, here: _Here) -> tuple[str, int]:
+    """The text of a here-document whose first line begins at ``at``, and where the next begins.
+
+    A backslash joins a line with the next, also when it is compared with the delimiter, unless the
+    document is literal.
+    """
+    lines: list[str] = []
+    joined = ""
+    while at < len(script):
+        end = _line_end(script, at)
+        line, at = script[at:end], end + 1
+        if here.without_tabs:
+            line = line.lstrip("\t")
+        if not here.literal and (len(line) - len(line.rstrip("\\"))) % 2:
+            joined += line[:-1]
+            continue
+        line, joined = joined + line, ""
+        if line == here.delimiter:
+            break
+        lines.append(line)
+    if joined:
+        lines.append(joined)
+    return "\n".join(lines), min(at, len(script))
 
 
 def _delimiter(script: str, at: int) -> tuple[str, bool, int]:
@@ -234,15 +266,21 @@ def _piece(script: str, at: int, depth: int) -> tuple[Piece, int] | None:
     return _substitution(script, at, depth) if script[at] in "$`" else None
 
 
-def _substitution(script: str, at: int, depth: int) -> tuple[Piece, int] | None:
-    """The substitution that begins with the ``$`` or backtick at ``at``; None if it is a text."""
+def _substitution(
+    script: str, at: int, depth: int, *, quoted: bool = False
+) -> tuple[Piece, int] | None:
+    """The substitution that begins with the ``$`` or backtick at ``at``; None if it is a text.
+
+    ``quoted``: it stands between double quotes.
+    """
     if script[at] == "`":
         end = at + 1
         while end < len(script) and script[end] != "`":
             end += 2 if script[end] == "\\" else 1
         if end >= len(script):
             raise Unreadable("a backtick is never closed")
-        return Piece("command", re.sub(r"\\([\\$`])", r"\1", script[at + 1 : end])), end + 1
+        escaped = r'\\([\\$`"])' if quoted else r"\\([\\$`])"
+        return Piece("command", re.sub(escaped, r"\1", script[at + 1 : end])), end + 1
     if script.startswith("$((", at):
         end = _close(script, at + 3, ")", depth + 1)
         if script.startswith("))", end):
@@ -251,33 +289,36 @@ def _substitution(script: str, at: int, depth: int) -> tuple[Piece, int] | None:
         end = _close(script, at + 2, ")", depth + 1)
         return Piece("command", script[at + 2 : end]), end + 1
     if script.startswith("${", at):
-        end = _close(script, at + 2, "}", depth + 1)
+        end = _close(script, at + 2, "}", depth + 1, quoted=quoted)
         return Piece("parameter", script[at + 2 : end]), end + 1
     if name := _NAME.match(script, at):
         return Piece("parameter", name[0][1:]), name.end()
     return None
 
 
-def _close(script: str, at: int, closing: str, depth: int) -> int:
-    """Where the bracket that was opened before ``at`` is closed."""
+def _close(script: str, at: int, closing: str, depth: int, *, quoted: bool = False) -> int:
+    """Where the bracket that was opened before ``at`` is closed; ``quoted`` for ``${`` between
+    double quotes, where a single quote is sometimes one and sometimes a character."""
     if depth > MAX_DEPTH:
         raise Unreadable("it is nested too deeply")
     opening, level = {")": "(", "}": "{"}[closing], 0
-    delimiters: list[tuple[str, bool]] = []
+    pending: list[_Here] = []
     while at < len(script):
         char = script[at]
         if char == "\\":
             at += 2
         elif char == "#" and closing == ")" and script[at - 1] in _WORD_STARTS:
             at = _line_end(script, at)
-        elif char == "\n" and delimiters:
-            for delimiter, without_tabs in delimiters:
-                at = _document_end(script, at, delimiter, without_tabs)
-            delimiters = []
+        elif char == "\n" and pending:
+            at += 1
+            for here in pending:
+                _, at = _document(script, at, here)
+            pending = []
         elif closing == ")" and script.startswith("<<", at) and script[at + 2 : at + 3] != "<":
-            start = _HEREDOC.match(script, at)
-            delimiter, _, at = _delimiter(script, start.end() if start else at)
-            delimiters.append((delimiter, bool(start and start[1])))
+            here, at = _here_start(script, at)
+            pending.append(here)
+        elif quoted and char == "'":
+            raise Unreadable("a quote in ${…} between quotes cannot be read")
         elif (found := _piece(script, at, depth)) is not None:
             at = found[1]
         elif char == closing and level == 0:
@@ -293,16 +334,6 @@ def _line_end(script: str, at: int) -> int:
     return end if end >= 0 else len(script)
 
 
-def _document_end(script: str, at: int, delimiter: str, without_tabs: bool) -> int:
-    """The line break after a here-document whose first line follows the one at ``at``."""
-    while at < len(script):
-        start, at = at + 1, _line_end(script, at + 1)
-        line = script[start:at]
-        if (line.lstrip("\t") if without_tabs else line) == delimiter:
-            break
-    return at
-
-
 def _double_end(script: str, at: int, depth: int) -> int:
     if depth > MAX_DEPTH:
         raise Unreadable("it is nested too deeply")
@@ -311,7 +342,7 @@ def _double_end(script: str, at: int, depth: int) -> int:
             return at
         if script[at] == "\\":
             at += 2
-        elif script[at] in "$`" and (found := _substitution(script, at, depth)) is not None:
+        elif script[at] in "$`" and (found := _substitution(script, at, depth, quoted=True)):
             at = found[1]
         else:
             at += 1
@@ -330,12 +361,19 @@ def _ansi(text: str) -> str:
     def decode(match: re.Match[str]) -> str:
         escape = match[1]
         if escape[0] in "xuU" and len(escape) > 1:
-            code = int(escape[1:], 16)
-            return chr(code) if 0 < code <= _MAX_CODE_POINT else ""
+            return _character(int(escape[1:], 16), bytewise=escape[0] == "x")
         if escape[0] in "01234567":
-            return chr(int(escape, 8) & 0xFF or 0x20)
+            return _character(int(escape, 8) & 0xFF, bytewise=True)
         if escape[0] == "c" and len(escape) == 2:
-            return chr(ord(escape[1].upper()) & 0x1F or 0x20)
+            return _character(ord(escape[1].upper()) & 0x1F, bytewise=True)
         return _ANSI_NAMES.get(escape, escape if escape in "\\'\"?" else "\\" + escape)
 
     return _ANSI.sub(decode, text)
+
+
+def _character(code: int, *, bytewise: bool) -> str:
+    """The character of an escape. Raises ``Unreadable`` for what ends a word early, or is only a
+    part of a character."""
+    if code == 0 or code > _MAX_CODE_POINT or (bytewise and code > 0x7F):
+        raise Unreadable("an escape cannot be read")
+    return chr(code)
