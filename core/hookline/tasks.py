@@ -18,11 +18,19 @@ class BackgroundTasks:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._endless: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run ``work`` until it ends or :meth:`cancel` is called. A failure is logged."""
         task = self.keep(asyncio.get_running_loop().create_task(work))
         task.add_done_callback(_log_failure)
+        return task
+
+    def start_endless(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Like :meth:`start`, for work that has no end: :meth:`finish` does not wait for it."""
+        task = self.start(work)
+        self._endless.add(task)
+        task.add_done_callback(self._endless.discard)
         return task
 
     def keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
@@ -32,10 +40,10 @@ class BackgroundTasks:
         return task
 
     async def finish(self, seconds: float) -> None:
-        """Wait until no task is running, at most ``seconds``."""
+        """Wait until no task but endless ones is running, at most ``seconds``."""
         until = time.monotonic() + seconds
-        while self._tasks and (left := until - time.monotonic()) > 0:
-            await asyncio.wait(list(self._tasks), timeout=left)
+        while (running := self._tasks - self._endless) and (left := until - time.monotonic()) > 0:
+            await asyncio.wait(running, timeout=left)
 
     async def cancel(self, grace: float | None = None) -> None:
         """Cancel every task except the current one, and wait for them.

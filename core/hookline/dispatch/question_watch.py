@@ -47,7 +47,7 @@ class QuestionWatch:
         """Look for closed questions now, and from now on whenever something changes."""
         self._changed.set()
         if self._task is None or self._task.done():
-            self._task = self._engine.background.start(self._watch())
+            self._task = self._engine.background.start_endless(self._watch())
 
     @property
     def _service(self) -> QuestionService:
@@ -55,7 +55,7 @@ class QuestionWatch:
         return service
 
     async def _watch(self) -> None:
-        listening = self._engine.background.start(self._listen())
+        listening = self._engine.background.start_endless(self._listen())
         try:
             while True:
                 self._changed.clear()
