@@ -66,7 +66,8 @@ class QuestionWatch:
                     log.warning("cannot read the open questions: %s", error)
                     wait = STORE_PAUSE
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), wait)
+                    async with asyncio.timeout(wait):
+                        await self._changed.wait()
         finally:
             listening.cancel()
 

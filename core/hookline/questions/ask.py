@@ -146,7 +146,8 @@ class _TurnQuestion:
         """The question once it is closed; expired if a caller has waited too long."""
         timeout = WAITING_TIMEOUT if self._turn.caller_waits else None
         try:
-            return await asyncio.wait_for(closing, timeout)
+            async with asyncio.timeout(timeout):
+                return await closing
         except TimeoutError:
             return await self._service.close(stored, "expired")
 

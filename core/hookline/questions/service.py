@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from hookline_hookspecs import crash
@@ -133,10 +134,10 @@ class QuestionService:
                 if found.state != "open":
                     return found
                 left = None if found.expires is None else max(0.0, found.expires - clock.now())
-                try:
-                    await asyncio.wait_for(event.wait(), left)
-                except TimeoutError:
-                    continue
+                # asyncio.wait_for may lose a cancellation in Python 3.11.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await event.wait()
         finally:
             listening.cancel()
             self._waiting.pop(question.id, None)
