@@ -144,7 +144,8 @@ class Extra(Plugin):
     @hookimpl
     def pre_tool(self, ctx, call):
         command = call.arguments.get("command", "")
-        return Ask("`rm -rf` deletes", command) if "rm " in command else None
+        risky = "`rm -rf` deletes", command
+        return Ask(*risky, marks=("rm -rf",)) if "rm " in command else None
 """
 
 

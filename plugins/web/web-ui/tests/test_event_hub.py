@@ -194,12 +194,14 @@ def test_stream_hides_events_of_other_people() -> None:
     live.tell("s", HERE, "notice", fields={"text": "near"})
     other = ("web", "ben")
     live.tell_question("t", other, None, {"id": "q"}, "web:ben")
+    live.tell_question("u", other, None, {"id": "r"}, "web:ben", operators=False)
     mine, all_ = [hub.read(one).decode() for one in streams]
 
     assert '"mine"' in mine
     assert '"q"' not in mine
     assert '"q"' in all_
-    assert '"may_answer":false' in all_
+    assert '"id":"q","may_answer":true' in all_  # an operator may answer, too
+    assert '"id":"r","may_answer":false' in all_
     assert "near" not in mine + all_
 
 

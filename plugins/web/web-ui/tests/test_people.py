@@ -110,15 +110,16 @@ def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         session = new()
         await owner.say(session, "remove it")
-        found = await owner.until(session, lambda found: found["question"])
+        found = await owner.until(session, lambda found: found["session"]["state"] == "asking")
         question = found["question"]
         assert (question["kind"], question["tool"]) == ("approval", "bash")
-        assert question["preview"] == REMOVE  # without the lines that repeat what is risky
+        assert question["preview"] == REMOVE
         assert question["marks"] == ["rm -rf"]
         assert question["may_answer"] is True
         labels = [one["label"] for one in question["choices"]]
         assert labels == ["Allow once", "Allow in this session", "Allow always", "Deny"]
         assert found["session"]["question"] is True
+        assert found["asides"] == []  # the question is shown once
         path, body = f"/sessions/{session}/answer", {"question": question["id"]}
         await mia.ask("POST", path, 404, json={**body, "choice": "Allow once"})
         wrong = await owner.ask("POST", path, 400, json={**body, "choice": "Perhaps"})
@@ -132,14 +133,16 @@ def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
         assert sorted(one.status_code for one in answers) == [202, 409]
         late = next(one.json() for one in answers if one.status_code == 409)
         assert late["error"]["code"] == "answered"
-        assert "web:owner answered first" in late["error"]["message"]
+        assert "web:owner has already answered" in late["error"]["message"]
         found = await owner.settled(session)
         assert found["question"] is None
+        (answer,) = found["answers"]
+        assert (answer["question"], answer["by"]) == (question["id"], "web:owner")
 
     play(story, "owner", "mia")
 
 
-def test_approval_of_person_goes_to_operator(play: Any) -> None:
+def test_approval_of_person_is_in_the_inbox_of_the_operator(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         own, session = new(), new()
         await owner.say(own, "hello")
@@ -149,25 +152,63 @@ def test_approval_of_person_goes_to_operator(play: Any) -> None:
             async for event in events:
                 if event["type"] == "question":
                     break
-        assert event["session"] == own
-        assert event["may_answer"] is True
-        assert REMOVE in event["preview"]
-        assert "web:mia" in event["text"]
-        assert "```" not in event["text"]
-        assert (await owner.get(f"/sessions/{own}"))["question"] is None
+        assert (event["session"], event["may_answer"], event["inbox"]) == (session, True, True)
+        assert (event["preview"], event["asker"]) == (REMOVE, "web:mia")
+        unrelated = await owner.get(f"/sessions/{own}")
+        assert (unrelated["question"], unrelated["asides"]) == (None, [])
         (waiting,) = (await owner.get("/state"))["questions"]
-        assert (waiting["id"], waiting["preview"]) == (event["id"], event["preview"])
+        assert waiting["id"] == event["id"]
         assert (await mia.get("/state"))["questions"] == []
-        theirs = await mia.get(f"/sessions/{session}")
-        assert theirs["question"] is None
-        choice = event["choices"][-1]["label"]
-        answer = {"question": event["id"], "choice": choice}
-        await owner.ask("POST", f"/sessions/{own}/answer", 202, json=answer)
+        theirs = await mia.until(session, lambda found: found["question"] and found["asides"])
+        assert (theirs["question"]["id"], theirs["question"]["may_answer"]) == (event["id"], False)
+        (notice,) = theirs["asides"]
+        assert (notice["text"], notice["notice"]) == (
+            "An admin is asked whether bash may run.",
+            True,
+        )
+        page = (await owner.client.get("/inbox")).text
+        assert 'role="group" aria-label="Approval"' in page
+        assert "<code>cd /tmp &amp;&amp; <mark>rm -rf</mark> nothing-there</code>" in page
+        assert "web:mia" in page
+        assert "No question is waiting" in (await mia.client.get("/inbox")).text
+        path, answer = f"/sessions/{session}/answer", {"question": event["id"], "choice": "Deny"}
+        await mia.ask("POST", path, 403, json=answer)
+        form = {"question": event["id"], "session": session, "choice": "Deny"}
+        answered = await owner.client.post("/inbox", data=form)
+        assert (answered.status_code, answered.headers["location"]) == (303, "/inbox")
         found = await mia.settled(session)
         result = next(one for one in found["messages"] if one["role"] == "tool")
         assert result["blocks"][0]["text"].startswith("Denied: ")
+        assert [one["by"] for one in found["answers"]] == ["web:owner"]
+        await owner.client.post("/inbox", data=form)
+        assert "has already answered: Deny" in (await owner.client.get("/inbox")).text
+        assert (await owner.get(f"/sessions/{own}"))["asides"] == []
 
     play(story, "owner", "mia")
+
+
+def test_parked_turn_queues_messages_and_is_stopped(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session, later = new(), new()
+        await owner.say(session, "remove it")
+        await owner.until(session, lambda found: found["session"]["state"] == "asking")
+        await owner.say(session, "hello", message_id=later)
+        found = await owner.until(session, lambda found: found["queue"] and found["asides"])
+        assert [one["message_id"] for one in found["queue"]] == [later]
+        assert "A question is waiting" in found["asides"][0]["text"]
+        await owner.ask("DELETE", f"/sessions/{session}", 409)
+        async with owner.events(f"{session}@{found['cursor']}") as events:
+            stopped = await owner.ask("POST", f"/sessions/{session}/stop", 202)
+            assert stopped == {"stopped": True}
+            async for event in events:
+                if event["type"] == "answered":
+                    break
+        assert (event["question"], event["state"]) == (found["question"]["id"], "stopped")
+        found = await owner.settled(session, 2)
+        texts = [text_of(one) for one in found["messages"] if one["role"] != "tool"]
+        assert texts == ["remove it", "I remove it.", "Stopped.", "hello", "answered"]
+
+    play(story)
 
 
 def test_clarify_question_is_answered_by_button(play: Any) -> None:

@@ -90,7 +90,7 @@ class Api:
                 "role": who.role,
                 "model": model,
                 "voice": voice,
-                "questions": self._pages.questions.elsewhere(who),
+                "questions": await self._pages.questions.inbox(who),
                 "limits": {"file": MAX_FILE_BYTES, "text": MAX_MESSAGE_CHARS},
                 "version": version("hookline"),
             }

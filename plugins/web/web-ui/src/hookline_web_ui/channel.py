@@ -64,6 +64,9 @@ class WebChannel(Channel):
         server = self._host.services.get(WebServer)
         return user_id if server is not None and await server.devices(user_id) else None
 
+    async def question_closed(self, chat_id: str, message_id: str, text: str) -> None:
+        """Do nothing: the page follows the stored questions."""
+
     async def send(self, reply: Reply) -> str:
         """Publish a reply; its id is also the id of the message."""
         return await self._pages().send(reply)

@@ -32,8 +32,8 @@ MAX_EVENTS_BEHIND = 256
 class Event:
     """An encoded event.
 
-    ``data`` is for the person ``to``, who may answer it, and ``others`` for all others; without
-    ``others``, ``data`` is for all.
+    ``data`` is for the person ``to``, who may answer it, and if ``operators`` also for each of
+    them; ``others`` is for all others. Without ``others``, ``data`` is for all.
     """
 
     n: int
@@ -42,10 +42,12 @@ class Event:
     data: bytes
     others: bytes | None = None
     to: str = ""
+    operators: bool = False
 
     def for_(self, who: Identity) -> bytes:
         """Return the bytes for this person."""
-        return self.data if self.others is None or who.person == self.to else self.others
+        is_asked = who.person == self.to or (self.operators and who.is_operator)
+        return self.data if self.others is None or is_asked else self.others
 
 
 @dataclass(slots=True)
@@ -163,6 +165,7 @@ class EventHub:
         wide: bool = False,
         others: Mapping[str, Any] | None = None,
         to: str = "",
+        operators: bool = False,
     ) -> None:
         """Publish an event.
 
@@ -173,11 +176,12 @@ class EventHub:
             wide: also send it to streams that do not follow the session.
             others: if given, ``fields`` are only for the person ``to``, and these for all others.
             to: a person.
+            operators: ``fields`` are also for operators.
         """
         self.n += 1
         own = self.encoded(fields)
         rest = self.encoded(others) if others is not None else None
-        event = Event(self.n, session, chat, own, rest, to)
+        event = Event(self.n, session, chat, own, rest, to, operators)
         ring = self._rings.get(session)
         if ring is None:
             ring = self._rings[session] = Ring(lost=self._forgotten)

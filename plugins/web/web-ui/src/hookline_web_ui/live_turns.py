@@ -86,6 +86,8 @@ class LiveTurns:
         self._turns: dict[str, LiveTurn] = {}
         self._followed: OrderedDict[str, LiveTurn] = OrderedDict()
         self._waiting: dict[str, OrderedDict[str, dict[str, Any]]] = {}
+        self._parked: set[str] = set()
+        """Sessions whose turn waits for an answer without a process."""
 
     def begin_at(self, attempt: int) -> None:
         """Count attempts from ``attempt`` on, also those of turns that have begun."""
@@ -113,15 +115,22 @@ class LiveTurns:
         self.hub.publish(session, chat, {**head, **fields}, wide=wide)
 
     def tell_question(
-        self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
+        self,
+        session: str,
+        chat: Chat,
+        turn: str | None,
+        question: Mapping[str, Any],
+        to: str,
+        *,
+        operators: bool = True,
     ) -> None:
-        """Publish a question; the person ``to`` may answer it."""
+        """Publish a question; the person ``to``, and the operators, may answer it."""
         running = self._turns.get(session)
         if running is not None:
             self._flush(running)
         head = {"type": "question", "session": session, "turn": turn, "ts": self._now(), **question}
         mine, others = {**head, "may_answer": True}, {**head, "may_answer": False}
-        self.hub.publish(session, chat, mine, wide=True, others=others, to=to)
+        self.hub.publish(session, chat, mine, wide=True, others=others, to=to, operators=operators)
 
     def _tell(self, turn: LiveTurn, kind: str, **fields: Any) -> None:
         self.tell(turn.session, turn.chat, kind, turn.id, fields=fields)
@@ -157,9 +166,11 @@ class LiveTurns:
         self.tell(session, chat, "state", turn, fields={"state": self.state(session)}, wide=True)
 
     def state(self, session: str) -> str:
-        """Return ``idle``, ``queued`` or ``running``."""
+        """Return ``idle``, ``queued``, ``asking`` (its turn is parked) or ``running``."""
         if session in self._turns:
             return "running"
+        if session in self._parked:
+            return "asking"
         return "queued" if session in self._waiting else "idle"
 
     # Turns
@@ -201,6 +212,7 @@ class LiveTurns:
                 self._followed.popitem(last=False)
         made = LiveTurn(turn, session, chat, attempt, part, message_id, self._now())
         self._turns[session] = made
+        self._parked.discard(session)
         self._tell_state(session, chat)
         self._tell(made, "start", attempt=attempt, part=part)
         return made
@@ -211,6 +223,21 @@ class LiveTurns:
             self._drop(turn)
             del self._turns[turn.session]
             self._tell_state(turn.session, turn.chat)
+
+    def park(self, turn: LiveTurn) -> None:
+        """Forget a turn that waits for an answer; it begins again when there is one."""
+        if self._turns.get(turn.session) is turn:
+            self._drop(turn)
+            del self._turns[turn.session]
+            self._parked.add(turn.session)
+            self._tell_state(turn.session, turn.chat)
+
+    def set_parked(self, session: str, parked: bool) -> None:
+        """Correct, from the store, whether a session's turn waits for an answer."""
+        if parked:
+            self._parked.add(session)
+        else:
+            self._parked.discard(session)
 
     def _drop(self, turn: LiveTurn) -> None:
         self._flush(turn)

@@ -13,13 +13,14 @@ from hookline_hookspecs.web import Identity, Problem
 
 from .files import MAX_FILES, Files
 from .live_turns import LiveTurns
-from .questions import Questions, of_session
+from .questions import PageQuestions
 from .remote_turns import RemoteTurns
-from .session_owner import CHANNEL, Chat, chat_of, is_mine, is_uuid, visible
-from .session_reader import SessionReader
+from .session_owner import CHANNEL, Chat, chat_of, is_mine, is_uuid
+from .session_reader import SessionReader, turn_question
 
 MAX_MESSAGE_CHARS = 400_000
 MODES = ("send", "queue", "steer")
+ANSWERED = "The question has already been answered."
 MAX_NEW_CHATS = 4096
 """New chats to remember until they are stored."""
 
@@ -33,7 +34,7 @@ class MessageSender:
         live: LiveTurns,
         reader: SessionReader,
         files: Files,
-        questions: Questions,
+        questions: PageQuestions,
         remote_turns: RemoteTurns,
     ) -> None:
         self._host, self._live, self._reader = host, live, reader
@@ -68,7 +69,8 @@ class MessageSender:
         session_id, chat = await self._place(who, session_id)
         attachments = await self._files.attached(who, [str(one) for one in ids])
         is_command = text.lstrip().startswith("/") and not attachments
-        steers = mode == "steer" and self._live.turn(session_id) is not None and not attachments
+        has_turn = self._live.state(session_id) in ("running", "asking")
+        steers = mode == "steer" and has_turn and not attachments
         content = f"/steer {text}" if steers and not is_command else text
         inbound = self._inbound(who, chat, session_id, str(message_id), content)
         known = not await self._host.receive(replace(inbound, attachments=attachments))
@@ -160,37 +162,31 @@ class MessageSender:
         id_, choice = body.get("question"), body.get("choice")
         if not isinstance(id_, str) or not isinstance(choice, str):
             raise _bad("question and choice must be strings.")
-        made = self._questions.find(id_)
-        if made is None:
-            row = await self._reader.row(who, session_id)
-            await self._answer_stored(who, row, id_, choice)
-            return
-        visible(who, {"channel": made.chat[0], "chat_id": made.chat[1]})
-        if made.session != session_id:
-            raise Problem(404, "not_found", "Question not found in this chat.")
-        waits = made.answer is not None or bool(made.asks)
-        label = self._questions.answer(who, made, choice)
-        if not waits:
-            await self._press(who, made.chat, session_id, id_, label)
+        prompt = self._questions.find_prompt(who, id_)
+        if prompt is not None and prompt.session == session_id:
+            label = _label(prompt.shown, choice)
+            self._questions.end_prompt(prompt, who.person, label)
+            await self._press(who, prompt.chat, session_id, id_, label)
+        elif not await self._questions.answer(who, session_id, id_, choice):
+            await self._answer_turn(who, await self._reader.row(who, session_id), id_, choice)
 
-    async def _answer_stored(
+    async def _answer_turn(
         self, who: Identity, row: Mapping[str, Any], id_: str, choice: str
     ) -> None:
-        """Answer a question from before this process started."""
-        turn = id_.removesuffix("-reply")
-        stored = of_session(row, turn, who) if row["question"] and turn != id_ else None
-        found = await self._host.storage.fetch("turn", id=turn) if stored else []
-        if stored is None or not found or found[0]["session_id"] != row["id"]:
-            raise self._questions.is_over(who, id_)
-        if not stored["may_answer"]:
+        """Answer the question that the session's last turn ended with, by a message."""
+        turn, chat = id_.removesuffix("-reply"), (row["channel"], row["chat_id"])
+        found = await self._host.storage.fetch("turn", id=turn) if turn != id_ else []
+        if not found or found[0]["session_id"] != row["id"]:
+            raise Problem(404, "not_found", "Question not found.")
+        if not is_mine(who, chat):
             raise Problem(403, "not_asked", "Only the person who was asked can answer.")
-        labels = {
-            key: one["label"] for one in stored["choices"] for key in (one["label"], one["id"])
-        }
-        if choice not in labels:
-            raise Problem(400, "no_choice", f"{choice!r} is not one of the choices.")
-        chat = (row["channel"], row["chat_id"])
-        await self._press(who, chat, row["id"], id_, labels[choice])
+        if not row["question"] or not await self._reader.is_last_turn(row["id"], turn):
+            raise Problem(409, "answered", ANSWERED)
+        label = _label(turn_question(row, turn, who), choice)
+        await self._press(who, chat, row["id"], id_, label)
+        fields = {"question": id_, "choice": label, "by": who.person, "words": ""}
+        fields |= {"state": "answered"}
+        self._live.tell(row["id"], chat, "answered", wide=True, fields=fields)
 
     async def _press(
         self, who: Identity, chat: Chat, session_id: str, id_: str, label: str
@@ -199,7 +195,18 @@ class MessageSender:
         more: dict[str, Any] = {"kind": "press", "target": id_, "reply_to": id_}
         inbound = self._inbound(who, chat, session_id, f"press-{id_}", label, **more)
         if not await self._host.receive(inbound):
-            raise Problem(409, "answered", "The question has already been answered.")
+            raise Problem(409, "answered", ANSWERED)
+
+
+def _label(question: Mapping[str, Any], choice: str) -> str:
+    """Return the label of a choice, which is named by its label or id. Raises ``Problem``."""
+    for one in question["choices"]:
+        if choice in (one["label"], one["id"]):
+            return str(one["label"])
+    named = ", ".join(one["label"] for one in question["choices"])
+    raise Problem(
+        400, "no_choice", f"{choice!r} is not one of the choices.", f"Send one of: {named}."
+    )
 
 
 def _bad(message: str) -> Problem:

@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
-from hookline_hookspecs import Context, HooklineError, Host, Inspection, Question, Reply, Turn
+from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Reply, Turn
 from hookline_hookspecs.speech import ReadAloud
 from hookline_hookspecs.web import Identity, Problem, WebServer
 from hookline_webkit.relay import Relay
@@ -17,10 +17,10 @@ from .event_hub import EventHub
 from .files import Files
 from .live_turns import LiveTurn
 from .message_sender import MessageSender
-from .questions import OpenQuestion, Questions, without_choices
+from .questions import PageQuestions
 from .remote_turns import RemoteTurns, SharedLiveTurns
-from .session_owner import CHANNEL, Chat, is_mine
-from .session_reader import ASIDE_RETENTION_SECONDS, SessionReader
+from .session_owner import CHANNEL, Chat, is_mine, owner
+from .session_reader import SessionReader, turn_question
 from .signal_listener import SignalListener, chat
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
@@ -37,15 +37,13 @@ class Pages:
         self.relay = Relay(host, CHANNEL)
         self.live = SharedLiveTurns(self.hub, host.now, self.relay)
         self.files = Files(host)
-        self.questions = Questions(host, self.live)
+        self.questions = PageQuestions(host, self.live)
         self.reader = SessionReader(host, self.live, self.files, self.questions)
-        self.remote_turns = RemoteTurns(host, self.live, self.questions, self, self.relay)
-        self.questions.tell_answer = self.remote_turns.answered
-        self.questions.ended = self._answered
+        self.remote_turns = RemoteTurns(host, self.live, self, self.relay)
         self.sender = MessageSender(
             host, self.live, self.reader, self.files, self.questions, self.remote_turns
         )
-        self.listener = SignalListener(host, self.live, self._began)
+        self.listener = SignalListener(host, self.live, self._began, self._settled)
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
@@ -70,18 +68,25 @@ class Pages:
         self.has_voice = any(
             "on_voice" in one["hooks"] for one in plugins if one.get("state") == "on"
         )
+        for session in await self.reader.parked():
+            self.live.set_parked(session, True)
         self.remote_turns.show()
+        self.questions.show()
 
     # Turns
 
     def _began(
         self, turn: Turn, found: Callable[[list[dict[str, Any]]], None]
     ) -> list[dict[str, Any]]:
-        self.questions.turn_began(turn.session.id)
+        self.turn_began(turn.session.id)
         named = turn.inbound.session_id
         if turn.session.kind == "chat" and named and named != turn.session.id:
             self.host.spawn(self._lead(named, turn.session.id), "successor")
         return self.files.began(turn.inbound.attachments, turn.session.id, turn.id, found)
+
+    def turn_began(self, session: str) -> None:
+        """Remove the buttons of earlier messages in a session."""
+        self.questions.turn_began(session)
 
     async def _lead(self, ended: str, following: str) -> None:
         """Send the page of an ended session to its successor, once that is stored."""
@@ -91,11 +96,14 @@ class Pages:
             await asyncio.sleep(0.05)
         await self.tell_session(ended)
 
-    async def ask(self, ctx: Context, question: Question) -> str | None:
-        """Ask the owner of the chat for an approval; None for other questions."""
-        if ctx.session.channel != CHANNEL or question.kind != "approval" or not ctx.interactive:
-            return None
-        return await self.questions.ask(ctx, question, self.listener.root(ctx.session))
+    def _settled(self, inbound: Inbound) -> None:
+        """Remove a message from the queue, unless it waits behind a parked turn."""
+        self.host.spawn(self._unqueue(inbound), "update the queue")
+
+    async def _unqueue(self, inbound: Inbound) -> None:
+        if inbound.session_id and not await self.reader.is_queued(inbound.message_id):
+            here = (inbound.channel, inbound.chat_id)
+            self.live.unqueued(inbound.session_id, here, inbound.message_id)
 
     async def ended(self, turn: Turn) -> None:
         """Publish the stored messages of a turn that is over."""
@@ -169,31 +177,45 @@ class Pages:
             self.remote_turns.reply(reply)
             return reply.id
         here = chat(reply.session)
-        session = reply.session.id or await self.reader.told_in(reply)
-        if not session and reply.choices:
-            session = str(uuid4())  # for a person without any chat; it is never stored
         turn = reply.id.removesuffix("-reply")
         found = await self.host.storage.fetch("turn", id=turn) if turn != reply.id else []
         own = turn if found else None
-        if own is None:
-            if not reply.session.id and not reply.in_reply_to and not reply.choices:
-                notice = {"plugin": "core", "text": reply.text}
-                self.live.tell(session, here, "notice", fields=notice)
-                return reply.id
-            if reply.session.id or not reply.choices:  # else it is published once answered
-                await self._tell_aside(reply, session, here)
+        if own is None and reply.question:
+            return reply.id  # the page shows stored questions itself
+        session = reply.session.id or await self.reader.told_in(reply)
+        if not session and reply.choices:
+            session = str(uuid4())  # for a person without any chat; it is never stored
+        if own is None and _is_notice(reply):
+            notice = {"plugin": "core", "text": reply.text}
+            self.live.tell(session, here, "notice", fields=notice)
+            return reply.id
+        if own is None and (reply.session.id or not reply.choices):  # else only in the inbox
+            await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)
             event = {"files": files, "reply": reply.id}
             self.live.tell(session, here, "files", own, fields=event)
         if reply.choices:
-            self.questions.shown(reply, session)
+            await self._show_choices(reply, session, own)
         if own is None:
             await self.tell_title(session, here)
             await self.tell_session(session)
         else:
             self.host.spawn(self.remote_turns.check(session, own), "check the end")
         return reply.id
+
+    async def _show_choices(self, reply: Reply, session: str, turn: str | None) -> None:
+        """Show the choices of a turn's reply, or of a plugin's message."""
+        if turn is None:
+            self.questions.prompt(reply, session)
+            return
+        rows = await self.host.storage.fetch("session", id=session)
+        if rows and rows[0]["question"]:
+            here = chat(reply.session)
+            anonymous = Identity(CHANNEL, "", "person", "")
+            question = turn_question(rows[0], turn, anonymous)
+            to = f"{CHANNEL}:{owner(here)}"
+            self.live.tell_question(session, here, turn, question, to, operators=False)
 
     def _resume(self, session: str, ctx: Context | None = None) -> None:
         """Handle the signal of ``/resume``; the command's answer names the session."""
@@ -207,30 +229,16 @@ class Pages:
         self._resumed = [*self._resumed[-9:], session]
 
     async def _tell_aside(self, reply: Reply, session: str, here: Chat) -> None:
-        event = _aside(reply.id, without_choices(reply.text, reply.choices))
+        event = _aside(reply.id, reply.text)
         event |= {"command": await self.reader.asked(reply), "message_id": reply.in_reply_to}
         for back in self._resumed:
             if reply.text.startswith(f"Session {back}."):
                 event["go"] = back
         self.live.tell(session, here, "result", fields=event)
 
-    def _answered(self, made: OpenQuestion, by: str, choice: str) -> None:
-        """Store how an approval was closed, and show its text in the chat of the asked person."""
-        if made.told["kind"] != "approval" or self.relay.is_elsewhere:
-            return
-        if made.asked:
-            event = _aside(made.id, made.asked)
-            self.live.tell(made.session, made.chat, "result", fields=event)
-        row: dict[str, Any] = {"id": made.id, "session_id": made.session, "asked": made.asked}
-        row |= {"choice": choice, "person": by, "created": self.host.now()}
-        self.host.spawn(self.host.storage.execute("put_answer", **row), "store an answer")
-
     async def prune(self) -> None:
-        """Delete unused files and old answers."""
+        """Delete unused files."""
         await self.files.prune()
-        await self.host.storage.execute(
-            "prune_answers", before=self.host.now() - ASIDE_RETENTION_SECONDS
-        )
 
     async def speech(self, who: Identity, session_id: str, seq: Any) -> list[dict[str, Any]]:
         """Return recordings of an answer, made at the first request.
@@ -270,12 +278,12 @@ class Pages:
     async def delete(self, who: Identity, session_id: str) -> None:
         """Delete a session with its files. Raises :class:`Problem` (404, 403, 409)."""
         row = await self._theirs(who, session_id)
-        if self.live.state(session_id) != "idle":
-            why = "A turn is running in this session."
+        if (state := self.reader.state(row)) != "idle":
+            doing = "waiting for an answer" if state == "asking" else "running"
+            why = f"A turn is {doing} in this session."
             raise Problem(409, "running", why, "Stop it first.")
         await self.host.services[Inspection].delete_session(session_id)
         await self.files.forget(session_id)
-        await self.host.storage.execute("forget_answers", session_id=session_id)
         here = (row["channel"], row["chat_id"])
         gone = {"row": None, "deleted": True}
         self.live.tell(session_id, here, "session", fields=gone, wide=True)
@@ -285,6 +293,12 @@ class Pages:
         if not who.is_operator and not is_mine(who, (row["channel"], row["chat_id"])):
             raise Problem(403, "forbidden", "Only the owner of the chat can change it.")
         return row
+
+
+def _is_notice(reply: Reply) -> bool:
+    """Whether a reply is a sentence beside the conversation, not the answer to a command."""
+    is_unprompted = not reply.session.id and not reply.in_reply_to and not reply.choices
+    return reply.kind == "notice" or is_unprompted
 
 
 def _aside(id_: str, text: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from hookline_hookspecs import (
     Host,
     Job,
     Plugin,
-    Question,
     Route,
     Turn,
     WorkDistribution,
@@ -75,16 +74,18 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register the chat page and ``/api``."""
+        """Register the chat page, the inbox and ``/api``."""
         from .api import Api
+        from .inbox import Inbox
 
         self.front.register(register)
+        Inbox(self.front, lambda: self.pages).register(register)
         self._api = self._api or Api(self.pages)
         self._api.register(register)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Register the job that deletes unused uploads after a day, and answers after a week."""
+        """Register the job that deletes unused uploads after a day."""
         register(Job("unused files", self._prune, every=6 * 3600.0))
 
     async def _prune(self) -> None:
@@ -109,11 +110,6 @@ class WebUi(Plugin[WebUiConfig]):
         if self._pages is not None or not self.host.services[WorkDistribution].is_shared:
             return False
         return any(one.network for one in self.host.channels() if one.name == channel)
-
-    @hookimpl
-    async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Ask the person who owns the chat on the page."""
-        return await self._pages.ask(ctx, question) if self._pages is not None else None
 
     @hookimpl(tryfirst=True)
     async def end_of_turn(self, ctx: Context, turn: Turn) -> None:

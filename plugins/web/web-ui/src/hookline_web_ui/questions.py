@@ -1,315 +1,289 @@
-"""Open questions on the page: who may answer, and who answered first."""
+"""Open questions on the page: the stored ones, and messages of plugins with buttons."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
-from hookline_hookspecs import Access, Choice, Context, Host, Question, Reply
+from hookline_hookspecs import Access, Choice, Host, Reply, StoredQuestion, StoreError
+from hookline_hookspecs.drivers import Store
+from hookline_hookspecs.questions import (
+    QUESTIONS_TOPIC,
+    NoSuchChoice,
+    NotAnswerable,
+    QuestionClosed,
+    Questions,
+)
 from hookline_hookspecs.web import Identity, Problem
 
 from .live_turns import LiveTurns
-from .session_owner import CHANNEL, Chat, is_mine, owner
+from .session_owner import CHANNEL, Chat, is_mine, may_see, owner
 
-MAX_QUESTIONS = 2048
-"""Open questions to remember, and as many closed ones."""
-APPROVAL_TIMEOUT = 290.0
-"""Seconds after which an approval counts as refused."""
+MAX_PROMPTS = 256
+"""Messages of plugins with buttons to remember."""
+PROMPT_TIMEOUT = 600.0
+"""Seconds for which a message with buttons about no session can be answered; as long as a pairing
+code is valid."""
+MAX_PARENTS = 8
+"""Sub-agents between a question and the chat's session."""
+RETRY_INTERVAL = 5.0
+"""Seconds before the next attempt to listen to the store."""
+Row = Mapping[str, Any]
 
 
 @dataclass(slots=True, eq=False)
-class OpenQuestion:
-    """A question without an answer.
+class ButtonPrompt:
+    """A message of a plugin with buttons; a press is a message to that plugin.
 
     Attributes:
-        answer: the future of a call that waits in this process.
-        asks: the other process in which a call waits.
+        until: when it disappears, in Unix seconds; 0 for one in a session, which disappears when
+            the session's next turn begins.
     """
 
     id: str
     session: str
     chat: Chat
-    told: dict[str, Any]
-    choices: Sequence[Choice]
-    answer: asyncio.Future[str] | None = None
+    shown: dict[str, Any]
     until: float = 0.0
-    asks: str = ""
-    turn: str | None = None
-    asked: str = ""
-    """Markdown to show for a question about another chat once it is closed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedQuestion:
-    """How a question was closed: who chose what; empty if it was not answered."""
+class PageQuestions:
+    """Shows the open questions of all sessions on the pages of who may see them.
 
-    chat: Chat
-    by: str
-    choice: str
-
-
-class Questions:
-    """The open questions of this process, by id.
-
-    An approval is answered by the owner of the chat; ``access`` passes on only what that person
-    may answer. Other questions are messages with choices, and a choice is a press on the message.
+    The store is the truth. This keeps only which questions pages have been told about, to tell
+    them when those close.
     """
 
     def __init__(self, host: Host, live: LiveTurns) -> None:
         self._host, self._live = host, live
-        self._open: OrderedDict[str, OpenQuestion] = OrderedDict()
-        self._over: OrderedDict[str, ClosedQuestion] = OrderedDict()
-        self.tell_answer: Callable[[str, str, str], None] | None = None
-        """Called as ``tell_answer(id, by, label)`` to inform the process that asked."""
-        self.ended: Callable[[OpenQuestion, str, str], None] | None = None
-        """Called as ``ended(question, by, choice)`` when a question is closed."""
+        self._shown: dict[str, tuple[str, Chat]] = {}
+        """The session and chat of each open question that pages know."""
+        self._prompts: OrderedDict[str, ButtonPrompt] = OrderedDict()
 
-    # Asking
+    @property
+    def _stored(self) -> Questions:
+        return self._host.services[Questions]
 
-    async def ask(self, ctx: Context, question: Question, session: str) -> str | None:
-        """Show an approval and return the choice; None if the page cannot ask it."""
-        chat = (ctx.session.channel, ctx.session.chat_id)
+    # Following the store
+
+    def show(self) -> None:
+        """Tell pages from now on which questions open and close, in any process."""
+        self._host.signals.connect("question_opened", self._opened)
+        self._host.signals.connect("question_closed", self._closed)
+        self._host.spawn(self._follow(), "follow questions")
+
+    def _opened(self, question: StoredQuestion, ctx: object = None) -> None:
+        self._host.spawn(self._tell_opened(question), "show a question")
+
+    def _closed(self, question: StoredQuestion, ctx: object = None) -> None:
+        self._tell_closed(question)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                async with self._host.services[Store].listen(QUESTIONS_TOPIC) as payloads:
+                    await self._compare()
+                    async for question_id in payloads:
+                        await (self._update(question_id) if question_id else self._compare())
+            except StoreError as error:
+                self._host.log.warning("cannot follow questions: %s", error)
+                await asyncio.sleep(RETRY_INTERVAL)
+
+    async def _compare(self) -> None:
+        """Tell pages everything that has changed since they were told."""
+        found = await self._stored.open()
+        for question_id in self._shown.keys() - {one.id for one in found}:
+            await self._update(question_id)
+        for question in found:
+            await self._tell_opened(question)
+
+    async def _update(self, question_id: str) -> None:
+        question = await self._stored.get(question_id)
+        if question is None:
+            self._shown.pop(question_id, None)
+        elif question.state == "open":
+            await self._tell_opened(question)
+        else:
+            self._tell_closed(question)
+
+    async def _tell_opened(self, question: StoredQuestion) -> None:
+        if question.id in self._shown:
+            return
+        chat = (question.channel, question.chat_id)
+        self._shown[question.id] = (question.session, chat)
+        session = await self._root(question.session)
         name = owner(chat)
-        if name is None or self._live.hub.closed or not await self._may_approve(name):
-            return None
-        now = self._host.now()
-        tool = question.call.name if question.call is not None else ""
-        made = self._made(uuid4().hex, session, chat, question, now + APPROVAL_TIMEOUT)
-        made.told |= {**_parts(question), "reason": question.reason, "tool": tool}
-        made.answer = asyncio.get_running_loop().create_future()
-        self._show(made, ctx.turn.id)
-        try:
-            async with asyncio.timeout(APPROVAL_TIMEOUT):
-                return await made.answer
-        except TimeoutError:
-            return None
-        finally:
-            self.end(made.id, "", "")
+        is_for_owner = name is not None and await self._may_answer(question, name)
+        if question.id not in self._shown:
+            return  # closed meanwhile
+        self._shown[question.id] = (session, chat)
+        to = f"{CHANNEL}:{name}" if is_for_owner else ""
+        self._live.tell_question(session, chat, None, _as_json(question, session), to)
 
-    def ask_for_remote(
-        self, process: str, session: str, turn: str, chat: Chat, told: Mapping[str, Any]
-    ) -> None:
-        """Show an approval of a call that waits in another process."""
-        if told["id"] in self._open or told["id"] in self._over:
-            return
-        buttons = [Choice(one["id"], one["label"], one["style"]) for one in told["choices"]]
-        made = OpenQuestion(
-            told["id"], session, chat, dict(told), buttons, until=told["expires"] or 0.0
-        )
-        made.asks = process
-        self._show(made, turn)
+    def _tell_closed(self, question: StoredQuestion) -> None:
+        if (known := self._shown.pop(question.id, None)) is not None:
+            self._live.tell(*known, "answered", wide=True, fields=closing_fields(question))
 
-    def answer_from_remote(self, id_: str, by: str, label: str) -> None:
-        """Accept an answer that another process received for a call that waits here."""
-        made = self._open.get(id_)
-        if made is not None and made.answer is not None and not made.answer.done():
-            made.answer.set_result(label)
-            self.end(id_, by, label)
+    async def _root(self, session_id: str) -> str:
+        """The session in whose chat a question is shown: for a sub-agent, that of its parent."""
+        for _ in range(MAX_PARENTS):
+            rows = await self._host.storage.fetch("parent", id=session_id)
+            if not rows or rows[0]["kind"] == "chat" or not rows[0]["parent_id"]:
+                break
+            session_id = rows[0]["parent_id"]
+        return session_id
 
-    def show_again(self) -> None:
-        """Publish again every approval of a call that waits in this process."""
-        for made in [one for one in self._open.values() if one.answer is not None]:
-            self._show(made, made.turn)
-
-    async def _may_approve(self, name: str) -> bool:
-        access = self._host.services.get(Access)
-        return access is None or await access.may_approve(CHANNEL, name)
-
-    def shown(self, reply: Reply, session: str) -> None:
-        """Open the question of a delivered message with choices."""
-        chat = (reply.session.channel, reply.session.chat_id)
-        asked = Question(reply.text, reply.choices)
-        fleeting = not reply.session.id
-        until = self._host.now() + APPROVAL_TIMEOUT if fleeting else 0.0
-        made = self._made(reply.id, session, chat, asked, until)
-        if fleeting:
-            text, preview = _parted(reply.text, len(reply.choices))
-            made.told |= {"kind": "approval", "elsewhere": True, "text": text, "preview": preview}
-            made.asked = without_choices(reply.text, reply.choices)
-        self._show(made, None)
-
-    def _made(
-        self, id_: str, session: str, chat: Chat, asked: Question, until: float
-    ) -> OpenQuestion:
-        buttons = [one if isinstance(one, Choice) else Choice(one) for one in asked.choices]
-        told = _told(id_, asked.kind, asked.text, buttons, until or None)
-        return OpenQuestion(id_, session, chat, told, buttons, until=until)
-
-    def _show(self, made: OpenQuestion, turn: str | None) -> None:
-        self._open[made.id], made.turn = made, turn
-        while len(self._open) > MAX_QUESTIONS:
-            self._open.popitem(last=False)
-        to = f"{CHANNEL}:{owner(made.chat)}"
-        self._live.tell_question(made.session, made.chat, turn, made.told, to)
-
-    def end(self, id_: str, by: str, choice: str) -> None:
-        """Close a question; do nothing if it is closed already."""
-        if (made := self._open.pop(id_, None)) is None:
-            return
-        self._over[made.id] = ClosedQuestion(made.chat, by, choice)
-        while len(self._over) > MAX_QUESTIONS:
-            self._over.popitem(last=False)
-        fields = {"question": made.id, "choice": choice or None, "by": by or None}
-        self._live.tell(made.session, made.chat, "answered", wide=True, fields=fields)
-        if self.ended is not None:
-            self.ended(made, by, choice)
+    async def _may_answer(self, question: StoredQuestion, name: str) -> bool:
+        access: Access | None = self._host.services.get(Access)
+        return access is not None and await access.may_answer(question, CHANNEL, name)
 
     # Looking
 
-    def find(self, id_: str) -> OpenQuestion | None:
-        """Return an open question."""
-        made = self._open.get(id_)
-        if made is not None and made.until and made.until < self._host.now():
-            self.end(id_, "", "")
-            return None
-        return made
-
-    def of(self, session: str, who: Identity) -> list[dict[str, Any]]:
+    async def of_session(self, session: str, chat: Chat, who: Identity) -> list[dict[str, Any]]:
         """Return the open questions of a session for this person, oldest first."""
-        found = [made for made in list(self._open.values()) if made.session == session]
-        return [
-            {**made.told, "session": session, "may_answer": is_mine(who, made.chat)}
-            for made in found
-            if self.find(made.id) is not None and not made.told.get("elsewhere")
+        found = [
+            await self._for_person(one, session, who)
+            for one in await self._stored.open(chat=chat)
+            if (one.channel, one.chat_id) == chat and await self._root(one.session) == session
+        ]
+        prompts = [one for one in self._prompts.values() if one.session == session]
+        return found + [
+            {**one.shown, "may_answer": is_mine(who, one.chat)} for one in prompts if not one.until
         ]
 
-    def elsewhere(self, who: Identity) -> list[dict[str, Any]]:
-        """Return the open questions to this person about other chats, oldest first.
+    async def inbox(self, who: Identity) -> list[dict[str, Any]]:
+        """Return the open questions that this person may answer, of all chats, oldest first."""
+        found = []
+        for one in await self._stored.open():
+            if await self._may_answer(one, who.name):
+                found.append(await self._for_person(one, await self._root(one.session), who))
+        now = self._host.now()
+        prompts = [one for one in self._prompts.values() if one.until > now]
+        return found + [one.shown for one in prompts if is_mine(who, one.chat)]
 
-        Pages show them in every chat.
-        """
-        return [
-            {**made.told, "session": made.session, "may_answer": True}
-            for made in list(self._open.values())
-            if made.told.get("elsewhere") and is_mine(who, made.chat) and self.find(made.id)
-        ]
+    async def _for_person(
+        self, question: StoredQuestion, session: str, who: Identity
+    ) -> dict[str, Any]:
+        may = await self._may_answer(question, who.name)
+        return {**_as_json(question, session), "may_answer": may}
 
     def is_open(self, session: str) -> bool:
         """Return whether a session has an open question."""
-        found = self._open.values()
-        return any(one.session == session and not one.told.get("elsewhere") for one in found)
+        prompts = [one.session for one in self._prompts.values() if not one.until]
+        return session in prompts or any(session == known for known, _ in self._shown.values())
 
     # Answering
 
-    def answer(self, who: Identity, made: OpenQuestion, choice: str) -> str:
-        """Accept an answer and return the label of the choice.
+    async def answer(self, who: Identity, session: str, question_id: str, choice: str) -> bool:
+        """Answer a stored question; False if there is none with this id.
 
-        Raises :class:`Problem`: 403 if the person was not asked, 400 for an unknown choice.
+        Raises :class:`Problem`: 404 if the person may not know of it, 403, 400 or 409 if this is no
+        valid answer.
         """
-        if not is_mine(who, made.chat):
-            raise Problem(403, "not_asked", "Only the person who was asked can answer.")
-        button = next((one for one in made.choices if choice in (one.id, one.label)), None)
-        if button is None:
-            named = ", ".join(one.label for one in made.choices)
-            raise Problem(
-                400, "no_choice", f"{choice!r} is not one of the choices.", f"Send one of: {named}."
-            )
-        if made.answer is not None and not made.answer.done():
-            made.answer.set_result(button.label)
-        self.end(made.id, who.person, button.label)
-        if made.asks and self.tell_answer is not None:
-            self.tell_answer(made.id, who.person, button.label)
-        return button.label
+        question = await self._stored.get(question_id)
+        if question is None:
+            return False
+        sees = may_see(who, (question.channel, question.chat_id))
+        if not (sees or await self._may_answer(question, who.name)):
+            raise Problem(404, "not_found", "Question not found.")
+        if session not in (question.session, await self._root(question.session)):
+            raise Problem(404, "not_found", "Question not found in this chat.")
+        try:
+            await self._stored.answer(question.id, choice, CHANNEL, who.name)
+        except QuestionClosed as error:
+            raise Problem(409, "answered", str(error)) from None
+        except NotAnswerable as error:
+            raise Problem(403, "not_asked", str(error)) from None
+        except NoSuchChoice as error:
+            raise Problem(400, "no_choice", str(error)) from None
+        return True
 
-    def is_over(self, who: Identity, id_: str) -> Problem:
-        """Return the error for a question that is closed."""
-        over = self._over.get(id_)
-        if over is None or not is_mine(who, over.chat):
-            return Problem(404, "not_found", "Question not found, or already closed.")
-        if not over.by:
-            return Problem(409, "answered", "The question has expired or was answered elsewhere.")
-        return Problem(409, "answered", f"{over.by} answered first: {over.choice}.")
+    # Messages with buttons
 
-    def turn_began(self, session: str, process: str = "") -> None:
-        """Close questions when a turn starts, here or in another process.
+    def prompt(self, reply: Reply, session: str) -> None:
+        """Show the buttons of a plugin's message outside of a turn."""
+        chat = (reply.session.channel, reply.session.chat_id)
+        until = 0.0 if reply.session.id else self._host.now() + PROMPT_TIMEOUT
+        shown = question_json(reply.id, session, "trust", reply.text, reply.choices)
+        shown |= {"expires": until or None, "may_answer": True, "inbox": bool(until)}
+        shown["elsewhere"] = bool(until)
+        self._prompts[reply.id] = ButtonPrompt(reply.id, session, chat, shown, until)
+        while len(self._prompts) > MAX_PROMPTS:
+            self._prompts.popitem(last=False)
+        to = f"{CHANNEL}:{owner(chat)}"
+        self._live.tell_question(session, chat, None, shown, to, operators=False)
 
-        Its message answers the question at the end of the last turn, and a process that has lost
-        a turn no longer waits for an answer.
-        """
-        for made in list(self._open.values()):
-            is_left = bool(made.asks) and made.asks != process
-            is_answered = made.answer is None and not made.until
-            if made.session == session and (is_left or is_answered):
-                self.end(made.id, "", "")
+    def find_prompt(self, who: Identity, prompt_id: str) -> ButtonPrompt | None:
+        """Return a plugin's message with buttons that this person may press."""
+        prompt = self._prompts.get(prompt_id)
+        if prompt is None or not is_mine(who, prompt.chat):
+            return None
+        if prompt.until and prompt.until < self._host.now():
+            self.end_prompt(prompt)
+            return None
+        return prompt
+
+    def end_prompt(self, prompt: ButtonPrompt, by: str = "", choice: str = "") -> None:
+        """Remove the buttons of a message that was answered, or that has expired."""
+        if self._prompts.pop(prompt.id, None) is not None:
+            fields = {"question": prompt.id, "choice": choice or None, "by": by or None}
+            fields |= {"words": "", "state": "answered" if by else "closed"}
+            self._live.tell(prompt.session, prompt.chat, "answered", wide=True, fields=fields)
+
+    def turn_began(self, session: str) -> None:
+        """Remove the buttons of earlier messages in the session."""
+        for prompt in list(self._prompts.values()):
+            if prompt.session == session and not prompt.until:
+                self.end_prompt(prompt)
 
 
-def of_session(row: Mapping[str, Any], turn: str, who: Identity) -> dict[str, Any]:
-    """Return the question that a session's last turn ended with, from the store."""
-    chat = (row["channel"], row["chat_id"])
-    try:
-        stored = json.loads(row["question"])
-        choices = [
-            Choice(**one) if isinstance(one, dict) else Choice(one) for one in stored["choices"]
-        ]
-        text = str(stored["text"])
-    except (ValueError, LookupError, TypeError):
-        text, choices = "(The question cannot be read.)", []
-    told = _told(f"{turn}-reply", "clarify", text, choices, None)
-    return {**told, "session": row["id"], "may_answer": is_mine(who, chat)}
-
-
-def _told(
-    id_: str, kind: str, text: str, buttons: Sequence[Choice], until: float | None
+def question_json(
+    question_id: str, session: str, kind: str, text: str, choices: Sequence[str]
 ) -> dict[str, Any]:
-    choices = [{"id": one.id, "label": one.label, "style": one.style} for one in buttons]
-    text = _without_list(text, [one.label for one in buttons])
-    told = {"id": id_, "kind": kind, "text": text, "choices": choices, "expires": until}
-    return told | {"preview": "", "reason": "", "tool": ""}
+    """Return a question without what only stored ones have."""
+    buttons = [one if isinstance(one, Choice) else Choice(one) for one in choices]
+    return {
+        "id": question_id,
+        "session": session,
+        "kind": kind,
+        "text": text,
+        "choices": [{"id": one.id, "label": one.label, "style": one.style} for one in buttons],
+        "preview": "",
+        "marks": [],
+        "reason": "",
+        "tool": "",
+        "expires": None,
+        "chat": "",
+        "asker": "",
+        "inbox": False,
+        "ends_turn": False,
+    }
 
 
-def _parted(text: str, choices: int) -> tuple[str, str]:
-    """Return the words and the literal preview of an approval that ``access`` wrote as Markdown.
-
-    It ends with a block of code, which does not contain its own fence, then the choices and how
-    to type one.
-    """
-    lines = text.split("\n")
-    end = len(lines) - 2 - choices
-    if end < 1 or len(lines[end]) < 3 or set(lines[end]) != {"`"}:
-        return text, ""
-    begin = next((at for at in range(end - 1, -1, -1) if lines[at] == lines[end]), end)
-    if begin == end:
-        return text, ""
-    return "\n".join(lines[:begin]), "\n".join(lines[begin + 1 : end])
+def _as_json(question: StoredQuestion, session: str) -> dict[str, Any]:
+    made = question_json(question.id, session, question.kind, question.text, question.choices)
+    return made | {
+        "preview": question.preview,
+        "marks": list(question.marks),
+        "reason": question.reason,
+        "tool": question.tool,
+        "expires": question.expires,
+        "chat": question.chat,
+        "asker": f"{question.channel}:{question.asker}" if question.asker else "",
+        "inbox": True,
+    }
 
 
-def without_choices(text: str, choices: Sequence[str | Choice]) -> str:
-    """Return an approval that ``access`` wrote without the choices and how to type one.
-
-    The page has buttons for them.
-    """
-    lines = text.split("\n")
-    end = len(lines) - 1 - len(choices)
-    labels = (one.label if isinstance(one, Choice) else one for one in choices)
-    listed = [f"{number}. {label}" for number, label in enumerate(labels, 1)]
-    is_so = bool(listed) and end > 0 and lines[end:-1] == listed
-    return "\n".join(lines[:end]) if is_so else text
-
-
-def _without_list(text: str, labels: Sequence[str]) -> str:
-    """Return the text without the numbered choices at its end; the page has buttons for them."""
-    for listed in ([*labels, "Other"], labels):
-        lines = "\n".join(f"{number}. {label}" for number, label in enumerate(listed, 1))
-        if lines and text.endswith(f"\n{lines}"):
-            return text.removesuffix(f"\n{lines}")
-    return text
-
-
-def _parts(question: Question) -> dict[str, Any]:
-    """Return the ``preview`` and its risky parts, which are listed below it, as ``marks``.
-
-    The page marks them in place. If the call itself may have written such a list, the preview is
-    left unchanged.
-    """
-    body, _, below = question.preview.rpartition("\n\nRisky: ")
-    given = str(question.call.arguments) if question.call is not None else "Risky:"
-    repeated = [line.strip("…") for line in re.sub("[⟦⟧]", "", below).split("\nRisky: ")]
-    if not body or "Risky:" in given or not all(one in body for one in repeated):
-        return {"preview": question.preview}
-    return {"preview": body, "marks": re.findall("⟦(.+?)⟧", below)}
+def closing_fields(question: StoredQuestion) -> dict[str, Any]:
+    """Return how a question was closed, in the form of the event ``answered``."""
+    answer = question.answer
+    return {
+        "question": question.id,
+        "state": question.state,
+        "choice": answer.choice if answer is not None else None,
+        "words": answer.words if answer is not None else "",
+        "by": (answer.by or None) if answer is not None else None,
+    }

@@ -20,7 +20,6 @@ from hookline_webkit.relay import Relay
 
 from .event_hub import EventHub
 from .live_turns import LiveTurn, LiveTurns
-from .questions import Questions
 from .session_owner import Chat
 
 MAX_ENDED_TURNS = 1024
@@ -68,15 +67,6 @@ class SharedLiveTurns(LiveTurns):
         else:
             super().tell(session, chat, kind, turn, fields=fields, wide=wide)
 
-    def tell_question(
-        self, session: str, chat: Chat, turn: str | None, question: Mapping[str, Any], to: str
-    ) -> None:
-        """Publish a question, in whichever process the page is."""
-        if self._is_away:
-            self._relay.show("question", session, turn, [*chat], dict(question))
-        else:
-            super().tell_question(session, chat, turn, question, to)
-
     def _tell(self, turn: LiveTurn, kind: str, **fields: Any) -> None:
         if not self._is_away:
             super()._tell(turn, kind, **fields)
@@ -105,6 +95,11 @@ class SharedLiveTurns(LiveTurns):
         """End a turn."""
         super().end(turn)
         self._show("end", turn)
+
+    def park(self, turn: LiveTurn) -> None:
+        """Forget a turn that waits for an answer."""
+        super().park(turn)
+        self._show("park", turn)
 
     def forget(self, turn: LiveTurn) -> None:
         """End a turn without an event; another one reports it."""
@@ -169,25 +164,19 @@ class PageOutput(Protocol):
     def resumed(self, session: str) -> None:
         """Switch pages to a session after ``/resume``."""
 
+    def turn_began(self, session: str) -> None:
+        """Remove the buttons of earlier messages in a session."""
+
 
 class RemoteTurns:
     """Exchanges events and requests with other processes, if they share the work."""
 
-    def __init__(
-        self,
-        host: Host,
-        live: SharedLiveTurns,
-        questions: Questions,
-        pages: PageOutput,
-        relay: Relay,
-    ) -> None:
+    def __init__(self, host: Host, live: SharedLiveTurns, pages: PageOutput, relay: Relay) -> None:
         self._host, self._pages, self._relay = host, pages, relay
-        self._live, self._questions = live, questions
+        self._live = live
         self._from: OrderedDict[str, str] = OrderedDict()
         """The process of the running turn, by session."""
         self._over: OrderedDict[str, None] = OrderedDict()
-        self._unconfirmed: set[str] = set()
-        """Answered questions that the asking process has not confirmed yet."""
 
     def listen(self) -> None:
         """Accept requests about the turns of this process."""
@@ -210,10 +199,6 @@ class RemoteTurns:
         kind, key, *more = message
         if kind == "again" and self._relay.is_elsewhere:
             self._live.show_again()
-            self._questions.show_again()
-        elif kind == "answer":
-            self._questions.answer_from_remote(key, *more)
-            self._relay.show("heard", "", None, key)
         elif kind == "stop" and self._live.turn(key) is not None:
             chat, name = more
             inbound = Inbound(*_pair(chat), name, uuid4().hex, "/stop", session_id=key)
@@ -232,6 +217,7 @@ class RemoteTurns:
             "choices": [_choice(one) for one in reply.choices],
             "in_reply_to": reply.in_reply_to,
             "kind": reply.kind,
+            "question": reply.question,
         }
         self._relay.show("reply", reply.session.id, None, [*_chat(reply.session)], fields)
 
@@ -251,19 +237,6 @@ class RemoteTurns:
             await asyncio.sleep(RETRY_INTERVAL)
             if self._live.turn(turn.session) is not turn:
                 return
-
-    def answered(self, id_: str, by: str, label: str) -> None:
-        """Send the answer to the process that asked."""
-        self._unconfirmed.add(id_)
-        self._host.spawn(self._answer(id_, by, label), "answer")
-
-    async def _answer(self, id_: str, by: str, label: str) -> None:
-        for _ in range(MAX_ATTEMPTS):
-            self._relay.ask("answer", id_, by, label)
-            await asyncio.sleep(RETRY_INTERVAL)
-            if id_ not in self._unconfirmed:
-                return
-        self._unconfirmed.discard(id_)
 
     async def _watch(self) -> None:
         """End turns whose process died before it could report their end."""
@@ -305,7 +278,7 @@ class RemoteTurns:
         if self._relay.is_elsewhere:
             return  # another process serves the page now
         kind, session, turn, *more = message
-        if kind in ("tell", "unqueued", "question", "reply", "heard"):
+        if kind in ("tell", "unqueued", "reply"):
             getattr(self, f"_{kind}")(process, session, turn, *more)
         elif kind in ("begin", "turn", "ended"):
             if turn not in self._over:
@@ -318,19 +291,11 @@ class RemoteTurns:
     ) -> None:
         if kind == "resumed":
             self._pages.resumed(session)
-        elif kind == "answered":
-            self._questions.end(fields["question"], fields["by"] or "", fields["choice"] or "")
         else:
             self._live.tell(session, _pair(chat), kind, turn, fields=fields, wide=wide)
 
     def _unqueued(self, _: str, session: str, __: None, chat: Any, message_id: str) -> None:
         self._live.unqueued(session, _pair(chat), message_id)
-
-    def _question(self, process: str, session: str, turn: str, chat: Any, question: Any) -> None:
-        self._questions.ask_for_remote(process, session, turn, _pair(chat), question)
-
-    def _heard(self, _: str, __: str, ___: None, id_: str) -> None:
-        self._unconfirmed.discard(id_)
 
     def _reply(self, _: str, session: str, __: None, chat: Any, fields: Any) -> None:
         choices = tuple(Choice(**one) for one in fields.pop("choices"))
@@ -346,8 +311,8 @@ class RemoteTurns:
         self._live.begin(session, _pair(chat), turn, message_id, part)
 
     def _note(self, process: str, session: str) -> None:
-        """Record the process of a turn; earlier questions of the session are closed."""
-        self._questions.turn_began(session, process)
+        """Record the process of a turn."""
+        self._pages.turn_began(session)
         self._from[session] = process
         self._from.move_to_end(session)
         while len(self._from) > MAX_ENDED_TURNS:

@@ -49,8 +49,7 @@ class HtmlRenderer:
 
     async def page(self, request: RequestLike, view: View) -> Response:
         """Return the page that shows a view."""
-        found = self._flash(request)
-        flash = {"text": found[0], "tone": found[1]} if found else None
+        flash = self._shown_once(request)
         return self._html(request, "page.html", view.status, view=view, flash=flash)
 
     async def problem(self, request: RequestLike, problem: Problem) -> Response:
@@ -70,6 +69,16 @@ class HtmlRenderer:
             made.headers["Content-Encoding"] = "gzip"
             made.headers["Content-Length"] = str(len(made.body))
         return made
+
+    def inbox(self, request: RequestLike, questions: Sequence[Mapping[str, Any]]) -> Response:
+        """Return the page of open questions, each in the form of the page's API."""
+        return self._html(
+            request, "inbox.html", 200, questions=questions, flash=self._shown_once(request)
+        )
+
+    def _shown_once(self, request: RequestLike) -> dict[str, str] | None:
+        found = self._flash(request)
+        return {"text": found[0], "tone": found[1]} if found else None
 
     def _html(self, request: RequestLike, name: str, status: int, **values: Any) -> Response:
         who = request.scope.get(IDENTITY)

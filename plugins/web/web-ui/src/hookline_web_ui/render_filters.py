@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
@@ -64,6 +64,16 @@ def visible(text: str) -> Markup:
         pieces.append(f'<span class="control">U+{ord(found.group()):04X}</span>')
         end = found.end()
     return Markup("".join([*pieces, str(escape(text[end:]))]))  # noqa: S704 - all is escaped
+
+
+def marked(text: str, marks: Sequence[str]) -> Markup:
+    """Return a text as markup, like :func:`visible`, with these parts highlighted."""
+    named = "|".join(re.escape(one) for one in sorted(filter(None, marks), key=len, reverse=True))
+    parts = re.split(f"({named})", text) if named else [text]
+    tag = Markup("<mark>{}</mark>")
+    return Markup("").join(
+        tag.format(visible(one)) if n % 2 else visible(one) for n, one in enumerate(parts)
+    )
 
 
 def figure(value: float) -> str:
@@ -161,6 +171,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "get_href": get_href,
     "paragraphs": paragraphs,
     "visible": visible,
+    "marked": marked,
     "figure": figure,
     "numeric": numeric,
     "ms": milliseconds,

@@ -7,18 +7,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hookline_hookspecs import Host, Reply
+from hookline_hookspecs import Choice, Host, Reply
 from hookline_hookspecs.web import Identity
 
 from .files import Files
 from .live_turns import LiveTurns
-from .questions import Questions, of_session
+from .questions import PageQuestions, question_json
 from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
 
 ASIDE_RETENTION_SECONDS = 7 * 86400.0
 """Seconds for which core keeps commands and their answers."""
 MAX_ASIDES = 200
 """The newest commands of a session to show with their answers."""
+PARKED = 2
+"""The column ``open_turn`` of a session whose turn waits for an answer; 1 if it runs."""
 PAGE_MARGIN = 200
 """Messages before a page in which the beginning of a turn is searched for."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
@@ -31,7 +33,7 @@ Row = Mapping[str, Any]
 class SessionReader:
     """Reads sessions for people, and checks that they may see them."""
 
-    def __init__(self, host: Host, live: LiveTurns, files: Files, questions: Questions) -> None:
+    def __init__(self, host: Host, live: LiveTurns, files: Files, questions: PageQuestions) -> None:
         self._storage, self._now = host.storage, host.now
         self._live, self._files, self._questions = live, files, questions
 
@@ -62,6 +64,7 @@ class SessionReader:
         return {
             **empty,
             **row,
+            "open_turn": None,
             "model": "",
             "created": now,
             "updated": now,
@@ -91,12 +94,19 @@ class SessionReader:
             "successor": row["successor"],
             "parent": row["parent_id"],
             "mine": is_mine(who, (row["channel"], row["chat_id"])),
-            "state": self._live.state(row["id"]),
+            "state": self.state(row),
             "question": is_open,
         }
         if "found" in row:
             made["found"] = _around(row["found"] or "", "")
         return made
+
+    def state(self, row: Row) -> str:
+        """Return ``idle``, ``queued``, ``asking`` or ``running``."""
+        session, stored = row["id"], row["open_turn"]
+        if stored == PARKED or (stored is None and self._live.state(session) == "asking"):
+            self._live.set_parked(session, stored == PARKED)
+        return self._live.state(session)
 
     async def sessions(self, who: Identity, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return a page of the sessions that the person may see."""
@@ -142,12 +152,12 @@ class SessionReader:
         answers: list[dict[str, Any]] = []
         if is_ours and before is None:
             asides = await self._asides(row["chat_id"], session_id, since)
-            for one in await self._answers(session_id, since):
-                (asides if "text" in one else answers).append(one)
-        questions = self._questions.of(session_id, who)
+            answers = await self._answers(session_id, since)
+        here = (row["channel"], row["chat_id"])
+        questions = await self._questions.of_session(session_id, here, who)
         if row["question"] and not questions:
             last = messages[-1]["turn"] if messages else ""
-            questions = [of_session(row, last, who)]
+            questions = [turn_question(row, last, who)]
         if live is not None:
             live["question"] = questions[0] if questions else None
         return {
@@ -158,6 +168,7 @@ class SessionReader:
             "turn": live,
             "queue": await self.queue(session_id) if is_ours else [],
             "question": questions[0] if questions else None,
+            "questions": questions,
             "asides": asides,
             "answers": answers,
         }
@@ -179,6 +190,19 @@ class SessionReader:
         rows = await self._storage.fetch("messages", **params, first=outline[cut]["seq"])
         messages = await self.messages(session_id, rows)
         return messages, more, rows[0]["created"] if more and rows else 0.0
+
+    async def is_last_turn(self, session_id: str, turn: str) -> bool:
+        """Return whether no turn of the session began after this one."""
+        turns = await self._storage.fetch("turns", id=session_id, number=0)
+        return bool(turns) and max(turns, key=lambda row: row["number"])["id"] == turn
+
+    async def is_queued(self, message_id: str) -> bool:
+        """Return whether a stored message still waits for its turn."""
+        return bool(await self._storage.fetch("queued", message_id=message_id))
+
+    async def parked(self) -> list[str]:
+        """Return the sessions whose turns wait for an answer."""
+        return [row["session_id"] for row in await self._storage.fetch("parked")]
 
     async def turn(self, session_id: str, turn: str) -> list[dict[str, Any]]:
         """Return the stored messages of a turn."""
@@ -237,22 +261,24 @@ class SessionReader:
         made: list[dict[str, Any]] = []
         for row in found:
             body = json.loads(row["body"])
+            if body.get("question"):
+                continue  # shown as a question, not as a message
             answers = body.get("in_reply_to") or ""
             asked = await self._storage.fetch("inbound", message_id=answers) if answers else []
             session = row["session_id"] or (asked[0]["session_id"] if asked else "") or ""
             if conversation(session) != named:
                 continue  # of another conversation, answered before its session was stored
             command = _command(answers, asked[0]) if asked else ""
-            is_open = self._questions.find(row["id"]) is not None
+            is_notice = body.get("kind") == "notice"
             made.append(
                 {
                     "id": row["id"],
-                    "message_id": answers,
+                    "message_id": None if is_notice else answers,
                     "command": command,
                     "text": str(body.get("text", "")),
                     "at": row["created"],
                     "stop": "command" if command.startswith("/") or ":" in answers else "denied",
-                    "question": row["id"] if is_open else None,
+                    "notice": is_notice,
                 }
             )
         return made[-MAX_ASIDES:]
@@ -262,18 +288,19 @@ class SessionReader:
         return {"named": named, "following": f"{named}~%", "since": since}
 
     async def _answers(self, session_id: str, since: float) -> list[dict[str, Any]]:
-        """Return closed approvals: about another chat as asides, others as answers."""
+        """Return how the closed questions of a conversation ended."""
         within = self._within(session_id, since)
-        made: list[dict[str, Any]] = []
-        for row in await self._storage.fetch("answers", **within, limit=MAX_ASIDES):
-            one = {"id": row["id"], "at": row["created"]}
-            if row["asked"]:
-                one |= {"message_id": None, "command": "", "text": row["asked"]}
-                made.append(one | {"stop": "command", "question": None})
-            else:
-                answer = {"choice": row["choice"] or None, "by": row["person"] or None}
-                made.append({"question": row["id"], "at": row["created"], **answer})
-        return made
+        return [
+            {
+                "question": row["id"],
+                "at": row["closed"],
+                "state": row["state"],
+                "choice": row["choice"] or None,
+                "words": row["words"] or "",
+                "by": row["answered_by"] or None,
+            }
+            for row in await self._storage.fetch("answers", **within, limit=MAX_ASIDES)
+        ]
 
     async def title(self, session_id: str) -> str | None:
         """Return a session's title."""
@@ -307,6 +334,20 @@ class SessionReader:
     def sees(self, who: Identity, row: Row) -> bool:
         """Return whether the person may see a session."""
         return may_see(who, (row["channel"], row["chat_id"]))
+
+
+def turn_question(row: Row, turn: str, who: Identity) -> dict[str, Any]:
+    """Return the question that a session's last turn ended with. Its answer is a message."""
+    try:
+        stored = json.loads(row["question"])
+        choices = [
+            Choice(**one) if isinstance(one, dict) else Choice(one) for one in stored["choices"]
+        ]
+        text = str(stored["text"])
+    except (ValueError, LookupError, TypeError):
+        text, choices = "(The question cannot be read.)", []
+    made = question_json(f"{turn}-reply", row["id"], "clarify", text, choices)
+    return made | {"ends_turn": True, "may_answer": is_mine(who, (row["channel"], row["chat_id"]))}
 
 
 def _command(message_id: str, row: Row) -> str:

@@ -51,6 +51,7 @@ class SignalListener:
         live: receives the events.
         began: called as ``began(turn, found)`` when a turn begins. It returns the known files of
             the message, and calls ``found(files)`` later if there are more.
+        settled: called with a message of the page that needs no further work now.
     """
 
     def __init__(
@@ -58,8 +59,10 @@ class SignalListener:
         host: Host,
         live: LiveTurns,
         began: Callable[[Turn, Callable[[PageFiles], None]], PageFiles],
+        settled: Callable[[Inbound], None],
     ) -> None:
         self._host, self._live, self._began = host, live, began
+        self._message_settled = settled
         self._prices = Prices.of(host)
         self._roots: OrderedDict[str, str] = OrderedDict()
         self._failures: set[PluginFailure] = set()
@@ -76,6 +79,7 @@ class SignalListener:
             "plugin_failed": self._failed,
             "on_error": self._error,
             "settled": self._settled,
+            "turn_parked": self._parked,
         }
         for name, receiver in receivers.items():
             self._host.signals.connect(name, receiver)
@@ -198,10 +202,14 @@ class SignalListener:
             fields = {"kind": event.kind, "text": event.text}
             self._live.tell(turn.session, turn.chat, "error", turn.id, fields=fields)
 
+    def _parked(self, turn: Turn, ctx: Context) -> None:
+        live = self._live.turn(turn.session.id)
+        if live is not None and live.id == turn.id:
+            self._live.park(live)
+
     def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
         if inbound.channel == CHANNEL and inbound.session_id:
-            here = (inbound.channel, inbound.chat_id)
-            self._live.unqueued(inbound.session_id, here, inbound.message_id)
+            self._message_settled(inbound)
             check = partial(self._end_lost, inbound.session_id, inbound.message_id)
             asyncio.get_running_loop().call_later(LOST_TURN_SECONDS, check)
 

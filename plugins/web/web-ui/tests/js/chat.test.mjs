@@ -139,7 +139,7 @@ test("a question opens, and closes with who answered", () => {
   assert.equal(chat.question.id, "q");
   chat.apply({ type: "answered", ts: 2, question: "q", choice: "Allow once", by: "web:ann" });
   assert.equal(chat.question, null);
-  assert.match(chat.items.at(-1).text, /web:ann answered: Once/);
+  assert.match(chat.items.at(-1).text, /web:ann answered: Allow once/);
 });
 
 test("an answered question keeps its place after a reload", () => {
@@ -153,9 +153,51 @@ test("an answered question keeps its place after a reload", () => {
 
 test("the answer to a question of the model is shown only as a message", () => {
   const chat = new Chat("s");
-  chat.apply({ type: "question", ts: 1, id: "q", kind: "clarify", text: "?", choices: [] });
+  chat.apply({ type: "question", ts: 1, id: "q", kind: "clarify", text: "?", choices: [], ends_turn: true });
   chat.apply({ type: "answered", ts: 2, question: "q", choice: "Tea", by: "web:ann" });
   assert.deepEqual([chat.question, chat.items], [null, []]);
+});
+
+test("the next turn closes the question that the last one ended with", () => {
+  const chat = new Chat("s");
+  const question = { type: "question", ts: 1, id: "q", kind: "clarify", text: "?", ends_turn: true };
+  chat.apply(question);
+  chat.apply({ type: "start", ts: 2, turn: "t", attempt: 1, part: 0 });
+  assert.equal(chat.question, null);
+});
+
+test("of two open questions the older is shown, and then the other", () => {
+  const chat = new Chat("s");
+  for (const id of ["one", "two"]) chat.apply({ type: "question", ts: 1, id, kind: "approval" });
+  assert.equal(chat.question.id, "one");
+  chat.apply({ type: "answered", ts: 2, question: "one", state: "answered", choice: "Deny", words: "not now", by: "web:ann" });
+  assert.equal(chat.question.id, "two");
+  chat.apply({ type: "answered", ts: 3, question: "two", state: "expired", choice: null, words: "", by: null });
+  assert.equal(chat.question, null);
+  const texts = chat.items.map((one) => one.text);
+  assert.deepEqual(texts, ["web:ann denied this: not now", "The question has expired."]);
+});
+
+test("a parked turn can be stopped, and begins again", () => {
+  const chat = new Chat("s");
+  chat.load({ cursor: "b.1", session: { id: "s", state: "idle" }, messages: [user] });
+  chat.apply({ type: "start", ts: 1, turn: "t", attempt: 1, part: 0 });
+  chat.apply({ type: "delta", ts: 1, turn: "t", attempt: 1, part: 0, n: 0, text: "I run it." });
+  chat.apply({ type: "state", ts: 2, state: "asking" });
+  assert.deepEqual([chat.turn, chat.running], [null, true]);
+  chat.apply({ type: "state", ts: 3, state: "running" });
+  chat.apply({ type: "start", ts: 3, turn: "t", attempt: 1, part: 1 });
+  chat.apply({ type: "delta", ts: 3, turn: "t", attempt: 1, part: 1, n: 0, text: "Done." });
+  assert.deepEqual(shown(chat).slice(1), ["assistant: I run it.", "assistant: Done."]);
+});
+
+test("a notice about a queued message leaves the message in the queue", () => {
+  const chat = new Chat("s");
+  const queue = [{ message_id: "k", text: "later", files: [], at: 1 }];
+  const aside = { id: "r", message_id: null, command: "", text: "It is queued.", at: 2, notice: true };
+  chat.load({ cursor: "b.1", messages: [], queue, asides: [aside] });
+  assert.equal(chat.queue.length, 1);
+  assert.deepEqual(chat.items.map((one) => [one.kind, one.text]), [["notice", "It is queued."]]);
 });
 
 test("a command and its reply are one item", () => {

@@ -1,16 +1,9 @@
--- name: put_answer!
-INSERT INTO web_ui_answers (id, session_id, asked, choice, person, created)
-VALUES (:id, :session_id, :asked, :choice, :person, :created)
-ON CONFLICT (id) DO NOTHING;
-
--- The answers in a conversation: a session and its successors.
+-- The closed questions of a conversation: a session, its successors, and their sub-agents. Those
+-- that a reply ended with are left out: their answers are messages.
 -- name: answers
-SELECT * FROM web_ui_answers
-WHERE (session_id = :named OR session_id LIKE :following) AND created >= :since
-ORDER BY created DESC, id LIMIT :limit;
-
--- name: forget_answers!
-DELETE FROM web_ui_answers WHERE session_id = :session_id;
-
--- name: prune_answers!
-DELETE FROM web_ui_answers WHERE created < :before;
+SELECT q.id, q.state, q.choice, q.words, q.answered_by, q.closed FROM questions q
+WHERE q.state <> 'open' AND q.closed >= :since AND q.call_key <> 'reply'
+  AND (q.session_id = :named OR q.session_id LIKE :following OR EXISTS
+       (SELECT 1 FROM sessions s WHERE s.id = q.session_id AND s.kind <> 'chat'
+        AND (s.parent_id = :named OR s.parent_id LIKE :following)))
+ORDER BY q.closed DESC, q.id LIMIT :limit;

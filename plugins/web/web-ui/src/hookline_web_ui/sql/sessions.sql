@@ -3,6 +3,8 @@
 -- name: session
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
+       (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
+       AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
@@ -13,6 +15,8 @@ FROM sessions s WHERE s.id = :id;
 -- name: sessions
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
+       (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
+       AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
@@ -27,6 +31,8 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 -- name: found
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
        s.successor, s.parent_id, s.question,
+       (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
+       AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
@@ -46,6 +52,16 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 SELECT id FROM sessions
 WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat' AND ended IS NULL
 ORDER BY updated DESC LIMIT 1;
+
+-- name: parent
+SELECT kind, parent_id FROM sessions WHERE id = :id;
+
+-- name: parked
+SELECT session_id FROM turns WHERE state = 'running' AND parked = 1;
+
+-- name: queued
+SELECT 1 AS found FROM inbox
+WHERE message_id = :message_id AND +channel = 'web' AND state <> 'done' AND state <> 'taken';
 
 -- name: title
 SELECT title FROM sessions WHERE id = :id;

@@ -66,8 +66,8 @@ export class Chat {
     this.turn = null;
     /** @type {any[]} */
     this.queue = [];
-    /** @type {any} */
-    this.question = null;
+    /** The open questions by id, oldest first. @type {Map<string, any>} */
+    this.questions = new Map();
     this.more = false;
     this.cursor = "";
     this.loaded = false;
@@ -86,7 +86,7 @@ export class Chat {
     this.session = snapshot.session;
     this.more = Boolean(snapshot.more);
     this.queue = snapshot.queue ?? [];
-    this.question = snapshot.question ?? snapshot.turn?.question ?? null;
+    for (const one of snapshot.questions ?? []) this.questions.set(one.id, one);
     this.items = this.fromMessages(snapshot.messages ?? [], old);
     for (const aside of snapshot.asides ?? []) this.placeAside(aside);
     for (const answer of snapshot.answers ?? []) this.placeAnswer(answer);
@@ -203,6 +203,8 @@ export class Chat {
       );
     }
     if (this.results.has(event.turn)) return;
+    // The message of a new turn answers the question that the last one ended with.
+    for (const one of [...this.questions.values()]) if (one.ends_turn) this.questions.delete(one.id);
     this.turn = { ...{ tools: [], started: event.ts }, id: event.turn, attempt: event.attempt };
     this.turn.step = "model";
   }
@@ -210,7 +212,7 @@ export class Chat {
   /** @param {any} event */
   on_state(event) {
     if (this.session) this.session.state = event.state;
-    if (event.state === "idle") this.turn = null;
+    if (event.state === "idle" || event.state === "asking") this.turn = null;
   }
 
   /** @param {any} event */
@@ -271,23 +273,22 @@ export class Chat {
 
   /** @param {any} event */
   on_question(event) {
-    const { type, ts, ...question } = event;
-    if (!event.elsewhere) this.question = question;
+    if (!event.elsewhere) this.questions.set(event.id, event);
   }
 
   /** @param {any} event */
   on_answered(event) {
-    if (this.question?.id !== event.question) return;
-    // The answer to a question of the model is a message.
-    if (this.question.kind === "approval") this.placeAnswer({ ...event, at: event.ts });
-    this.question = null;
+    const question = this.questions.get(event.question);
+    // The answer to a question that ended a turn is a message.
+    if (question && !question.ends_turn) this.placeAnswer({ ...event, at: event.ts });
+    this.questions.delete(event.question);
   }
 
   /** @param {any} answer */
-  placeAnswer({ question, choice, by, at }) {
+  placeAnswer({ question, state, choice, words, by, at }) {
     const who = by === this.person ? "You" : by;
-    const answered = choice === "Deny" ? `${who} denied this.` : `${who} answered: ${choice}`;
-    const text = by ? answered : `The question was closed${choice ? `: ${choice}` : ""}.`;
+    const answered = choice === "Deny" ? `${who} denied this${words ? `: ${words}` : "."}` : `${who} answered: ${choice}`;
+    const text = by ? answered : state === "expired" ? "The question has expired." : "The question was closed.";
     this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
   }
 
@@ -430,6 +431,7 @@ export class Chat {
 
   /** @param {any} aside */
   placeAside(aside) {
+    if (aside.notice) return this.place(Object.assign(base("notice", `a${aside.id}`, aside.at), { text: aside.text, tone: "quiet" }));
     const { command, text, stop, at, message_id: sent } = aside;
     const key = `a${sent ?? aside.id}`;
     const known = this.items.find((item) => item.key === key);
@@ -459,8 +461,13 @@ export class Chat {
     return this.turn?.id === event.turn && (event.attempt ?? 0) >= (this.turn.attempt ?? 0);
   }
 
+  /** The oldest open question, or null. */
+  get question() {
+    return this.questions.values().next().value ?? null;
+  }
+
   get running() {
-    return Boolean(this.turn) || ["running", "queued"].includes(this.session?.state);
+    return Boolean(this.turn) || ["running", "queued", "asking"].includes(this.session?.state);
   }
 }
 

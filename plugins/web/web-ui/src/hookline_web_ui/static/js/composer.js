@@ -151,10 +151,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
       : null}
     <textarea
       ref=${input}
-      rows="1"
-      dir="auto"
-      aria-label="Message"
-      aria-autocomplete="list"
+      rows="1" dir="auto" aria-label="Message" aria-autocomplete="list"
       aria-controls=${completion.open ? "completions" : undefined}
       aria-activedescendant=${completion.active}
       placeholder=${running ? "Write the next message" : "Write a message, or / for commands"}
@@ -172,9 +169,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     ></textarea>
     <div class="tools">
       <input
-        type="file"
-        multiple
-        hidden
+        type="file" multiple hidden
         ref=${picker}
         onChange=${(/** @type {any} */ e) => {
           attach([...e.currentTarget.files]);
@@ -190,8 +185,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
       <span class="grow"></span>
       ${running &&
       html`<button
-          type="button"
-          class="plain"
+          type="button" class="plain"
           hidden=${!ready}
           title="Add to the running turn (Ctrl Enter)"
           onClick=${() => submit("steer")}

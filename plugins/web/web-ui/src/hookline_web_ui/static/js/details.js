@@ -21,9 +21,7 @@ export function Details({ chat, turn, asks, close }) {
     read();
   }, []);
   return html`<section
-    class="details"
-    role="region"
-    aria-label="Turn"
+    class="details" role="region" aria-label="Turn"
     onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && (e.preventDefault(), close())}
   >
     <header class="bar">

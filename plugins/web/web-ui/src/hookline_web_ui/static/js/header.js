@@ -4,10 +4,10 @@ import { call } from "./api.js";
 import { confirmed, owner } from "./shell.js";
 
 /**
- * @param {{chat: import("./chat.js").Chat, known: boolean, titleOf: (session: any) => string,
+ * @param {{chat: import("./chat.js").Chat, known: boolean, waiting: number, titleOf: (session: any) => string,
  *   go: (path: string) => void}} props
  */
-export function Header({ chat, known, titleOf, go }) {
+export function Header({ chat, known, waiting, titleOf, go }) {
   const [editing, setEditing] = useState(false);
   const [problem, setProblem] = useState("");
   const menu = useRef(/** @type {any} */ (null));
@@ -17,8 +17,9 @@ export function Header({ chat, known, titleOf, go }) {
   const path = `/api/sessions/${encodeURIComponent(chat.id)}`;
   const mine = session?.mine !== false;
   useEffect(() => {
-    document.title = `${chat.question ? "? " : ""}${title} · Hookline`;
-  }, [title, chat.question]);
+    const mark = chat.question ? "● waiting · " : waiting ? `(${waiting}) ` : "";
+    document.title = `${mark}${title} · Hookline`;
+  }, [title, chat.question, waiting]);
   const attempt = async (/** @type {() => Promise<any>} */ work) => {
     setProblem("");
     await work().catch((error) => setProblem(error.message));
@@ -43,9 +44,7 @@ export function Header({ chat, known, titleOf, go }) {
     </button>
     ${editing
       ? html`<input
-          class="title"
-          aria-label="Title"
-          autofocus
+          class="title" aria-label="Title" autofocus
           value=${title}
           ref=${(/** @type {any} */ box) => box?.select()}
           onBlur=${(/** @type {any} */ e) => rename(e.currentTarget.value)}

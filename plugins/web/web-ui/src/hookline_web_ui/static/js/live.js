@@ -1,4 +1,5 @@
 /** Pages other than the chat: local times, confirmations, and refreshing. @module */
+import { OpenQuestions } from "./inbox_count.js";
 import { begin, confirmed } from "./shell.js";
 
 /** @param {ParentNode} root */
@@ -44,6 +45,7 @@ function refresh(seconds) {
 }
 
 begin();
+new OpenQuestions().follow().catch(() => {}); // the count is optional
 localTimes(document);
 /** @type {HTMLElement|null} */ (document.querySelector("[aria-invalid]"))?.focus();
 document.addEventListener("submit", sent);

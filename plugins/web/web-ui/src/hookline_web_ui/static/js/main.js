@@ -4,6 +4,7 @@ import { ApiError, call } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
+import { OpenQuestions } from "./inbox_count.js";
 import { QuestionDock } from "./question.js";
 import * as shell from "./shell.js";
 import { Stream } from "./stream.js";
@@ -23,8 +24,6 @@ const STEPS = {
 let ui = {
   ...{ stream: "", problem: /** @type {any} */ (null), earlier: false },
   ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, expired: false },
-  /** Questions to this person about other chats. */
-  elsewhere: /** @type {any[]} */ ([]),
 };
 /** Draws the page again; set when it is first drawn. */
 let draw = () => {};
@@ -52,6 +51,7 @@ function changed() {
   frame(() => ((due = false), draw()));
 }
 
+const inbox = new OpenQuestions(() => draw());
 const chat = new Chat(main.dataset.session || uuid(), changed, main.dataset.person);
 const stream = new Stream({
   event: receive,
@@ -67,7 +67,7 @@ function receive(event, id) {
   updateShell(event);
   if (event.type === "resync") {
     if (event.session == null || event.session === chat.id) snapshot();
-    if (event.session == null) call("GET", "/api/state").then((state) => set({ elsewhere: state.questions }), () => {});
+    if (event.session == null) call("GET", "/api/state").then((state) => inbox.load(state.questions), () => {});
     return;
   }
   if (event.session !== chat.id) return;
@@ -78,27 +78,19 @@ function receive(event, id) {
   else if (!chat.apply(event, id)) snapshot();
 }
 
-/** Update the list of chats and the questions about other chats. @param {any} event */
+/** Update the list of chats and the number of open questions. @param {any} event */
 function updateShell(event) {
   const id = event.session;
+  inbox.apply(event);
   if (event.type === "session") shell.putRecent({ id, ...event.row }, { deleted: event.deleted });
   else if (event.type === "title") shell.changeRecent(id, { title: event.title });
   else if (event.type === "state") {
-    const change = { state: event.state, updated: event.ts };
+    const change = { state: event.state, updated: event.ts, ...(event.state === "running" && { question: false }) };
     if (!shell.changeRecent(id, change) && id !== chat.id) shell.loadRecent();
   } else if (event.type === "question") {
     if (!event.elsewhere) shell.changeRecent(id, { question: true }) || shell.loadRecent();
-    else if (event.may_answer) set({ elsewhere: [...others(event.id), event] });
-  } else if (event.type === "answered") {
-    if (others(event.question).length === ui.elsewhere.length) shell.changeRecent(id, { question: false });
-    else set({ elsewhere: others(event.question) });
-  }
+  } else if (event.type === "answered") shell.changeRecent(id, { question: false });
 }
-
-/** The questions about other chats, except one. @param {string} id */
-const others = (id) => ui.elsewhere.filter((one) => one.id !== id);
-/** The question to show: this chat's, or else the oldest about another chat. */
-const shown = () => chat.question ?? ui.elsewhere[0];
 
 const address = (/** @type {string} */ rest = "") =>
   `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
@@ -215,18 +207,15 @@ function resendAll() {
 
 /** @param {string} choice */
 async function answer(choice) {
-  const question = shown();
+  const question = chat.question;
   if (!question) return;
   set({ answerProblem: "" });
   try {
-    const at = question.elsewhere ? `/api/sessions/${encodeURIComponent(question.session)}/answer` : address("/answer");
-    await call("POST", at, { question: question.id, choice });
+    await call("POST", address("/answer"), { question: question.id, choice });
   } catch (error) {
     const failed = /** @type {ApiError} */ (error);
     set({ answerProblem: failed.message });
-    if (failed.status !== 409 && failed.status !== 404) return;
-    if (question.elsewhere) set({ elsewhere: others(question.id), answerProblem: "" });
-    else snapshot();
+    if (failed.status === 409 || failed.status === 404) snapshot();
   }
 }
 
@@ -300,7 +289,7 @@ function Status() {
   let status = "";
   let more = "";
   if (state === "waiting") status = "Offline. Sent messages are kept. Reconnecting …";
-  else if (shown()) status = "Waiting for your answer";
+  else if (chat.question) status = chat.question.may_answer ? "Waiting for your answer" : "Waiting for an admin's answer";
   else if (chat.running) {
     status = "Working";
     more = (STEPS[/** @type {"model"} */ (turn?.step)] ?? "Working") + (turn?.about ? `: ${turn.about}` : " …");
@@ -362,7 +351,7 @@ function App() {
   const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. To continue it as your own, press “Continue here” below a message.`;
   return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
     <div class="chat-main">
-      <${Header} ...${{ chat, known, titleOf: shell.titleOf, go: shell.go }} />
+      <${Header} ...${{ chat, known, waiting: inbox.byId.size, titleOf: shell.titleOf, go: shell.go }} />
       ${open
         ? html`<${Trouble} error=${problem} />`
         : html`<${Log}
@@ -371,8 +360,8 @@ function App() {
       <div class="foot-frame">
         <${Status} />
         <${Queue} />
-        ${shown() &&
-        html`<${QuestionDock} question=${shown()} answer=${answer} problem=${answerProblem} />`}
+        ${chat.question &&
+        html`<${QuestionDock} question=${chat.question} answer=${answer} problem=${answerProblem} />`}
         ${!open &&
         html`<${Composer}
           ...${{ id: main.dataset.session ?? "", known, running: chat.running, limits: server.limits, given, send, stop }}
@@ -382,7 +371,7 @@ function App() {
         />`}
       </div>
     </div>
-    ${turn && html`<${parts.Details} key=${turn} ...${{ chat, turn, asks: shown() != null, close: closeDetails }} />`}
+    ${turn && html`<${parts.Details} key=${turn} ...${{ chat, turn, asks: chat.question != null, close: closeDetails }} />`}
   </div>`;
 }
 
@@ -401,7 +390,7 @@ async function begin() {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       server = await call("GET", "/api/state");
-      set({ elsewhere: server.questions });
+      inbox.load(server.questions);
       break;
     } catch (error) {
       if (!(/** @type {ApiError} */ (error).temporary)) break;

@@ -1,39 +1,15 @@
 /** The open question, between the log and the composer, so that its buttons stay in view. @module */
 import { html, useEffect, useLayoutEffect, useState } from "../vendor/preact.js";
+import { person } from "./shell.js";
 import { Quoting, Visible } from "./text.js";
 
-/** Parts of a command to highlight; guards decide independently. */
-const RISKY = new RegExp(
-  [
-    "⟦[^⟧]*⟧",
-    "\\brm\\s+(?:-\\w+\\s+)*-\\w*[rf]\\w*[^\\n;|&]*",
-    "\\bsudo\\b",
-    "\\|\\s*(?:sudo\\s+)?(?:ba|z|da|k)?sh\\b",
-    "\\bmkfs[^\\n;|&]*",
-    "\\bdd\\s+[^\\n;|&]*of=[^\\n;|&]*",
-    ">\\s*/(?:dev/(?!null\\b)|etc|usr|boot)[^\\s;|&]*",
-    "\\bchmod\\s+(?:-R\\s+)?[0-7]*777\\b",
-    "\\bgit\\s+(?:push\\s+[^\\n;|&]*(?:--force|-f)\\b|reset\\s+--hard|clean\\s+-\\w*f)[^\\n;|&]*",
-    "\\b(?:shutdown|reboot)\\b",
-    "\\b(?:DROP|TRUNCATE)\\s+(?:TABLE|DATABASE|SCHEMA)\\b[^\\n;]*",
-    "\\bDELETE\\s+FROM\\b[^\\n;]*",
-    "\\bfind\\b[^\\n;|&]*\\s-delete\\b",
-  ].join("|"),
-  "gi",
-);
-
-/** @param {{text: string, marks?: string[]}} props `marks` are the parts that a guard flagged */
+/** @param {{text: string, marks?: string[]}} props `marks` are the risky parts */
 export function Command({ text, marks = [] }) {
-  const named = marks.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  const parts = [];
-  let end = 0;
-  for (const match of text.matchAll(new RegExp([...named, RISKY.source].join("|"), "gi"))) {
-    parts.push(plain(text.slice(end, match.index)));
-    const risky = match[0].trimEnd();
-    parts.push(html`<mark>${plain(risky)}</mark>`);
-    end = match.index + risky.length;
-  }
-  return html`<code>${parts}${plain(text.slice(end))}</code>`;
+  const named = marks.filter(Boolean).sort((a, b) => b.length - a.length);
+  if (!named.length) return html`<code>${plain(text)}</code>`;
+  const risky = new RegExp(`(${named.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`);
+  const parts = text.split(risky).map((one, n) => (n % 2 ? html`<mark>${plain(one)}</mark>` : plain(one)));
+  return html`<code>${parts}</code>`;
 }
 
 /** @param {string} text */
@@ -43,6 +19,7 @@ const plain = (text) => html`<${Visible} text=${text} />`;
 function left(seconds) {
   if (seconds <= 0) return "This request has expired.";
   const minutes = Math.floor(seconds / 60);
+  if (minutes >= 10) return minutes < 90 ? `${minutes} min left` : `${Math.round(minutes / 60)} h left`;
   return minutes ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
 }
 
@@ -80,9 +57,7 @@ export function QuestionDock({ question, answer, problem }) {
     setBusy("");
   };
   return html`<section
-    class="dock"
-    role="group"
-    aria-label=${approval ? "Approval" : "Question"}
+    class="dock" role="group" aria-label=${approval ? "Approval" : "Question"}
     data-question=${question.id}
   >
     <div class="dock-head">
@@ -90,6 +65,7 @@ export function QuestionDock({ question, answer, problem }) {
       ${question.expires && html`<${Countdown} expires=${question.expires} />`}
     </div>
     <div class="dock-body" tabindex="0">
+      ${question.asker && question.asker !== person() && html`<p class="quiet small">For <${Visible} text=${`${question.asker} in chat ${question.chat}`} /></p>`}
       ${question.text && !(approval && question.text === question.preview)
         ? html`<p><${Quoting} text=${question.text} /></p>`
         : null}
@@ -112,7 +88,7 @@ export function QuestionDock({ question, answer, problem }) {
                 ${choice.label}
               </button>`,
           )}
-          ${!approval && question.choices?.length
+          ${question.ends_turn && question.choices?.length
             ? html`<button type="button" onClick=${write}>Other</button>`
             : null}
         </div>`

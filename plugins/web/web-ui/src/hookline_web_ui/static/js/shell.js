@@ -163,10 +163,12 @@ export async function loadRecent() {
 /** @param {any} session */
 export const titleOf = (session) => session?.title || session?.first_words || "New chat";
 
+/** The person who is signed in, such as `web:owner`. */
+export const person = () => document.querySelector(".side .foot [title]")?.getAttribute("title");
+
 /** The owner of a chat: another person or a channel; empty for one's own chats. @param {any} session */
 export function owner({ channel, chat }) {
-  const person = document.querySelector(".side .foot [title]")?.getAttribute("title");
-  return `${channel}:${chat}` === person ? "" : channel === "web" ? chat : channel;
+  return `${channel}:${chat}` === person() ? "" : channel === "web" ? chat : channel;
 }
 
 function drawRecent() {

@@ -20,9 +20,7 @@ export function DiffView({ diff: given }) {
     typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
   const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
   return html`<div
-    class="diff"
-    tabindex="0"
-    role="group"
+    class="diff" tabindex="0" role="group"
     aria-label=${diff.name ? `Changes in ${diff.name}` : "Changes"}
   >
     ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}

@@ -112,11 +112,7 @@ export function Log({ chat, actions, earlier, empty }) {
   }, []);
   return html`<div class="log-frame">
     <div
-      class="log"
-      role="log"
-      aria-label="Conversation"
-      aria-live="off"
-      tabindex="0"
+      class="log" role="log" aria-label="Conversation" aria-live="off" tabindex="0"
       ref=${log}
       onScroll=${show}
     >
@@ -182,8 +178,7 @@ function UserMessage({ item, chat, actions }) {
   const begins = whole ? text : text.split("\n", FOLD_LINES).join("\n").slice(0, FOLD_CHARS);
   const shown = new Set(item.blocks?.map((block) => block.file));
   return html`<article
-    class="message user"
-    data-role="user"
+    class="message user" data-role="user"
     data-message=${item.seq}
     data-state=${item.state}
     aria-label=${item.steer ? "You, added to the running turn" : "You"}
@@ -240,9 +235,7 @@ function Answer({ item, chat, actions, last }) {
       </button>`}
       ${item.turn &&
       html`<button
-        type="button"
-        class="plain"
-        data-details
+        type="button" class="plain" data-details
         onClick=${(/** @type {any} */ e) => actions.details(/** @type {string} */ (item.turn), e.currentTarget)}
       >
         Details

@@ -1,0 +1,49 @@
+"""The page ``/inbox``: the open questions of all chats that a person may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hookline_hookspecs import Page, Route
+from hookline_hookspecs.web import Problem, Redirect, RequestLike, SiteRoute, identity, read_form
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from .front import Front
+    from .page import Pages
+
+PATH = "/inbox"
+
+
+class Inbox:
+    """Shows the questions with their choices as buttons.
+
+    Args:
+        front: renders the page.
+        pages: returns the parts of the page.
+    """
+
+    def __init__(self, front: Front, pages: Callable[[], Pages]) -> None:
+        self._front, self._pages = front, pages
+
+    def register(self, register: Callable[[Route], None]) -> None:
+        """Register the page."""
+        page = Page("Inbox", order=10)
+        register(SiteRoute("GET", PATH, self.show, auth="person", page=page))
+        register(SiteRoute("POST", PATH, self.answer, auth="person"))
+
+    async def show(self, request: RequestLike) -> Response:
+        """``GET /inbox``."""
+        questions = await self._pages().questions.inbox(identity(request))
+        return self._front.html.inbox(request, questions)
+
+    async def answer(self, request: RequestLike) -> Redirect:
+        """``POST /inbox``: answer the question ``question`` of ``session`` with ``choice``."""
+        who, form = identity(request), await read_form(request)
+        try:
+            await self._pages().sender.answer(who, form.get("session", ""), form)
+        except Problem as problem:
+            return Redirect(PATH, problem.message, "bad")
+        return Redirect(PATH, f"Answered: {form['choice']}.")

@@ -1,0 +1,52 @@
+/** The open questions that the person may answer: followed on every page, counted in the navigation. @module */
+import { call } from "./api.js";
+import { element } from "./shell.js";
+import { Stream } from "./stream.js";
+
+export class OpenQuestions {
+  /** @param {() => void} changed */
+  constructor(changed = () => {}) {
+    /** @type {Map<string, any>} */
+    this.byId = new Map();
+    this.changed = changed;
+  }
+
+  /** @param {any[]} questions those of `GET /api/state` */
+  load(questions) {
+    this.byId = new Map(questions.map((one) => [one.id, one]));
+    this.draw();
+  }
+
+  /** @param {any} event */
+  apply(event) {
+    if (event.type === "question" && event.inbox && event.may_answer) this.byId.set(event.id, event);
+    else if (event.type !== "answered" || !this.byId.delete(event.question)) return;
+    this.draw();
+  }
+
+  /** Follow the questions on a page that has no other stream. */
+  async follow() {
+    const load = async () => {
+      const state = await call("GET", "/api/state");
+      this.load(state.questions);
+      return state.cursor;
+    };
+    const event = (/** @type {any} */ one) =>
+      one.type === "resync" ? one.session == null && load().catch(() => {}) : this.apply(one);
+    const cursor = await load();
+    new Stream({ event, state: () => {} }).begin(cursor);
+  }
+
+  draw() {
+    this.changed();
+    const shown = [...document.querySelectorAll("[data-inbox] [data-question]")].map((one) => one.getAttribute("data-question"));
+    if (document.querySelector("[data-inbox]") && `${shown}` !== `${[...this.byId.keys()]}`) return location.reload();
+    const count = this.byId.size;
+    document.title = `${count ? `(${count}) ` : ""}${document.title.replace(/^\(\d+\) /, "")}`;
+    const link = document.querySelector('.nav-main a[href="/inbox"]');
+    link?.querySelector(".count")?.remove();
+    if (!count) return;
+    const words = element("span", { class: "unseen" }, count === 1 ? " open question" : " open questions");
+    link?.append(element("span", { class: "badge count" }, `${count}`, words));
+  }
+}
