@@ -223,12 +223,21 @@ def marked_preview(preview: str, marks: Sequence[str]) -> str:
 
     Nothing is added for a part that is not in the preview, or that is all of it.
     """
-    spans = list(_spans(preview, marks))
-    whole = preview.strip()
-    if not spans or any(preview[start:stop].strip() == whole for start, stop in spans):
+    spans = mark_spans(preview, marks)
+    if not spans:
         return preview
     lines = [f"Risky: {_excerpt(preview, start, stop)}" for start, stop in spans]
     return "\n".join([preview, "", *lines])
+
+
+def mark_spans(preview: str, marks: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of the marked parts, as start and end, in order and without overlaps.
+
+    Empty if a marked part is the whole preview, which emphasizes nothing.
+    """
+    spans, whole = list(_spans(preview, marks)), preview.strip()
+    is_whole = any(preview[start:stop].strip() == whole for start, stop in spans)
+    return [] if is_whole else spans
 
 
 def _spans(preview: str, marks: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -175,7 +175,8 @@ class Asker(Plugin):
     @hookimpl
     def pre_tool(self, ctx, call):
         if call.name == "launch":
-            return Ask("it cannot be undone", f"launch {call.arguments['target']}")
+            text = f"launch {call.arguments['target']}"
+            return Ask("it cannot be undone", text, marks=("--unmanned",))
 
     @command("/hush")
     def hush(self, ctx, args):

@@ -29,7 +29,7 @@ ANSWERS = [
 ]
 MORE_ANSWERS = [
     *[("3\r", "Allow always", "It flew."), ("\x1b[A\r", "Deny", "It stayed.")],
-    *[("4\r", "Deny", "It stayed."), ("\x03", "Deny", "It stayed.")],
+    *[("4\r", "Deny", "It stayed."), ("\x03", "Deny", "Stopped.")],
     *[("\x04", "Deny", "It stayed."), ("31\r", "Allow once", "It flew.")],
     ("\ttoo\x7f far\r", "Deny: to far", "It stayed: to far"),
 ]
@@ -61,8 +61,8 @@ def test_choices_name_their_scope_and_enter_alone_names_missing_key(
     chat = terminal("chat", "--model", script(launch()))
     chat.wait_for(PROMPT)
     chat.type("go\r")
-    chat.wait_for("2. This session  exactly this again, until the session ends")
-    chat.wait_for("3. Always        exactly this again, in this folder, from now on")
+    chat.wait_for("2. Allow in this session  exactly this again, until the session ends")
+    chat.wait_for("3. Allow always           exactly this again, in this folder, from now on")
     chat.wait_for(KEYS)
     chat.type("\r")
     chat.wait_for("Type a number or use the arrows, then Enter.")
@@ -106,6 +106,15 @@ def test_command_line_cannot_imitate_the_prompt(terminal: Callable, script: Scri
 
 
 @pytest.mark.slow
+def test_risky_part_is_emphasized_where_it_stands(terminal: Callable, script: Script) -> None:
+    chat = terminal("chat", "--model", script(launch("moon --unmanned")))
+    chat.wait_for(PROMPT)
+    chat.type("go\r")
+    chat.wait_for("│ launch moon ⟦--unmanned⟧")
+    assert b"\x1b[1;31m\xe2\x9f\xa6--unmanned" in chat.raw
+
+
+@pytest.mark.slow
 def test_draft_returns_after_question(terminal: Callable, script: Script) -> None:
     steps = launch().replace('"^go", tools', '"^go", delay: 1.5, tools')
     chat = terminal("chat", "--model", script(steps))
@@ -136,16 +145,18 @@ def test_keys_typed_before_the_question_do_not_answer_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("key", "end"),
-    [("1\r", "It flew."), pytest.param("\x03", "It stayed.", marks=pytest.mark.slow)],
+    ("key", "code", "end"),
+    [("1\r", 0, "It flew."), pytest.param("\x03", 130, "Stopped.", marks=pytest.mark.slow)],
 )
-def test_run_asks_for_approval(terminal: Callable, script: Script, key: str, end: str) -> None:
+def test_run_asks_for_approval(
+    terminal: Callable, script: Script, key: str, code: int, end: str
+) -> None:
     run = terminal("run", "go", "--model", script(launch()))
     run.wait_for("│ launch moon")
     run.wait_for(KEYS)
     run.type(key)
     run.wait_for(end)
-    assert run.end() == 0
+    assert run.end() == code
 
 
 @pytest.mark.slow

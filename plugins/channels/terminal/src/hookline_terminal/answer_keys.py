@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from hookline_hookspecs import Refusal
+from hookline_hookspecs import QuestionAnswer
+from hookline_hookspecs.questions import DENY
 
 FIRST_QUIET_SECONDS = 0.5
 """Seconds without a key before the choices are drawn. Longer than the gap between two keystrokes
@@ -21,7 +22,8 @@ QUIET_SECONDS = 1.0
 """The same once a key was pressed. Longer than the gap between two words."""
 CONFIRM_SECONDS = 0.15
 """Seconds after Enter in which another key shows that Enter ended a line of text."""
-DENY, OTHER = "Deny", "Other"
+OTHER = "Other"
+"""The added last choice, which leads to a written answer."""
 _ENTER = frozenset({"c-m", "c-j"})
 _UP, _DOWN = frozenset({"up", "c-p"}), frozenset({"down", "c-n"})
 _ERASE = "c-h"
@@ -66,7 +68,9 @@ class AnswerKeys:
         """Whether the last key was Enter with nothing picked."""
         self.written = ""
         self.is_over = False
-        self.answer: str | None = None
+        self.answer: str | QuestionAnswer | None = None
+        self.is_interrupted = False
+        """Whether Ctrl-C ended the question: the turn is to stop, too."""
         self._number = ""
         self._pressed = ""
         """The keys of the current choice, as text in case they turn out to be text."""
@@ -106,6 +110,7 @@ class AnswerKeys:
         """Handle a key: its name in prompt_toolkit, and its text."""
         self.is_enter_lost = False
         if key == "c-c":
+            self.is_interrupted = True
             self.refuse()
         elif self.phase is AnswerPhase.WRITING:
             self._write(key, text, now)
@@ -182,7 +187,7 @@ class AnswerKeys:
         elif key in _ENTER:
             words = " ".join(self.written.split())
             if self.can_deny:
-                self._end(Refusal(words) if words else DENY)
+                self._end(QuestionAnswer(DENY, words) if words else DENY)
             elif words:
                 self._end(words)
         elif key == "c-u":
@@ -190,7 +195,7 @@ class AnswerKeys:
         else:
             self.written = edited(self.written, key, text)
 
-    def _end(self, answer: str | None) -> None:
+    def _end(self, answer: str | QuestionAnswer | None) -> None:
         if not self.is_over:
             self.answer, self.is_over, self.deadline = answer, True, None
 

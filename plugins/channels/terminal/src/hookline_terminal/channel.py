@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hookline_hookspecs import Feature, Host, Question, Reply
+from hookline_hookspecs import Feature, Host, Question, QuestionAnswer, Questions, Reply
 from hookline_hookspecs.channels import Channel
 
 from .activity import CHANNEL
@@ -35,8 +36,8 @@ class ChatFrontend(Protocol):
     def show(self, reply: Reply) -> None:
         """Show a reply. Raises ``OSError`` if it could not be shown."""
 
-    async def ask(self, question: Question) -> str | None:
-        """Return the person's choice; None if they cannot be asked."""
+    async def ask(self, question: Question) -> str | QuestionAnswer | None:
+        """Return the person's answer; None if they cannot be asked."""
 
 
 class TerminalChannel(Channel):
@@ -115,16 +116,17 @@ class TerminalChannel(Channel):
         self._frontend.show(reply)
         return None
 
-    async def ask(self, question: Question) -> str | None:
-        """Return the person's choice; None if there is no terminal to ask on."""
+    async def ask(self, question: Question) -> str | QuestionAnswer | None:
+        """Return the person's answer; None if there is no terminal to ask on."""
         if self._frontend is not None:
             return await self._frontend.ask(question)
         if not is_terminal(sys.stdin):
             return None
         from .question_prompt import ask_beside_output
 
+        closed = partial(self._host.services[Questions].get, question.id)
         async with self._question_lock:
-            return await ask_beside_output(question)
+            return await ask_beside_output(question, closed=closed)
 
     async def answer_to(self, question: Question) -> str | None:
         """Ask the question that a turn of ``hookline run`` ended with and has shown.
@@ -137,7 +139,8 @@ class TerminalChannel(Channel):
         from .question_text import with_other
 
         async with self._question_lock:
-            return await ask_beside_output(with_other(question), own_words=True)
+            answer = await ask_beside_output(with_other(question), own_words=True)
+        return answer.choice if isinstance(answer, QuestionAnswer) else answer
 
 
 def is_terminal(stream: Any) -> bool:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
-from hookline_hookspecs import HooklineError, Host, Question, Reply
+from hookline_hookspecs import HooklineError, Host, Question, QuestionAnswer, Questions, Reply
 from hookline_markdown import fitted, hanging, literal, window_width
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -28,7 +28,7 @@ from .copy_command import COPY, copy, text_to_copy
 from .input_line import PAUSED, InputLine, LineActions
 from .local_commands import LocalCommands, chat_completer
 from .paste_labels import TypedMessage
-from .question_prompt import Draft, answer_line, ask
+from .question_prompt import Draft, answer_line, ask, closed_line
 from .question_text import choices_text, question_text, with_other
 from .screen import TerminalScreen
 from .styles import DIM, YELLOW
@@ -38,6 +38,7 @@ STOP_TIMEOUT = 5.0
 """Seconds that a turn has to stop when the person leaves."""
 EXPAND = "/expand"
 """Handled here, like Ctrl-O."""
+_AnswerFuture: TypeAlias = "asyncio.Future[str | QuestionAnswer | None]"
 GREETING = "? shows the keys, /help the commands, Ctrl-D ends the chat."
 
 
@@ -52,7 +53,7 @@ class InteractiveChat:
         self._screen = TerminalScreen(sys.stdout)
         self._transcript = Transcript(host, config, conversation, self._screen)
         self._say = self._transcript.write
-        self._questions: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
+        self._questions: deque[tuple[Question, _AnswerFuture]] = deque()
         self._local = LocalCommands(host, conversation, self._say, self._transcript.refresh)
         self._input = InputLine(
             host.paths, host.storage.dir, self._actions(), chat_completer(host, conversation)
@@ -241,9 +242,9 @@ class InteractiveChat:
 
     # Questions
 
-    async def ask(self, question: Question) -> str | None:
+    async def ask(self, question: Question) -> str | QuestionAnswer | None:
         """Queue a question and wait for its answer."""
-        future: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        future: _AnswerFuture = asyncio.get_running_loop().create_future()
         self._questions.append((question, future))
         self._input.pause()
         return await future
@@ -253,8 +254,11 @@ class InteractiveChat:
         question, self._open = self._open, None
         if question is None or self._conversation.open:
             return  # a message sent meanwhile is the answer
-        answer = await self._show_and_ask(with_other(question), lambda _app: None, own_words=True)
-        if answer is None:
+        draft = Draft()
+        answer = await self._show_and_ask(
+            with_other(question), draft, lambda _app: None, own_words=True
+        )
+        if not isinstance(answer, str):
             self._say(choices_text(question, window_width()))
             self._say("Write your answer, or the number of a choice.", DIM)
         else:
@@ -266,36 +270,51 @@ class InteractiveChat:
             return
 
         def running(app: Any) -> None:
-            # Core gives up after a while, or the turn is stopped.
+            # It is answered elsewhere, or the turn is stopped.
             future.add_done_callback(lambda _done: _end(app))
 
+        draft = Draft()
         try:
-            answer = await self._show_and_ask(question, running)
+            answer = await self._show_and_ask(question, draft, running)
         except BaseException:
             future.cancel()
             raise
         if future.done():
-            self._say("  → closed without an answer", DIM)
-        else:
-            future.set_result(answer)
-            self._say(answer_line(answer), DIM)
+            stored = await self._host.services[Questions].get(question.id)
+            self._say(closed_line(stored), DIM)
+            return
+        future.set_result(answer)
+        self._say(answer_line(answer), DIM)
+        if draft.is_interrupted:
+            self._interrupt()
 
     async def _show_and_ask(
-        self, question: Question, began: Callable[[Any], None], *, own_words: bool = False
-    ) -> str | None:
+        self,
+        question: Question,
+        draft: Draft,
+        began: Callable[[Any], None],
+        *,
+        own_words: bool = False,
+    ) -> str | QuestionAnswer | None:
         """Show a question and wait for its answer; ``began`` is called with the application."""
         self._transcript.commit_tail()
         self._transcript.is_asking = True
         self._screen.write(question_text(question, window_width()))
         line = self._input.draft
-        draft = Draft(line.text_before_cursor)
+        draft.text = line.text_before_cursor
 
         def running(app: Any) -> None:
             self._screen.app = app
             began(app)
 
         try:
-            return await ask(question, draft, running=running, own_words=own_words)
+            return await ask(
+                question,
+                draft,
+                running=running,
+                own_words=own_words,
+                next_mode=self._local.next_mode,
+            )
         finally:
             self._screen.app = None
             self._transcript.restart_clocks()

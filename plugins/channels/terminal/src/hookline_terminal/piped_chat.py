@@ -96,7 +96,7 @@ class PipedChat:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise
 
-    async def ask(self, question: Question) -> str | None:
+    async def ask(self, question: Question) -> None:
         """Return None: a person cannot be asked through a pipe."""
         return None
 

@@ -11,6 +11,7 @@ from hookline_hookspecs import (
     Host,
     Plugin,
     Question,
+    QuestionAnswer,
     Turn,
     command,
     hookimpl,
@@ -33,8 +34,8 @@ class Terminal(Plugin[TerminalConfig]):
         register(self._channel)
 
     @hookimpl
-    async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Ask the person at this terminal; None if there is none."""
+    async def on_question(self, ctx: Context, question: Question) -> str | QuestionAnswer | None:
+        """Ask the person at this terminal, without a limit of time; None if there is none."""
         if not ctx.interactive or ctx.channel != self._channel.name:
             return None
         return await self._channel.ask(question)

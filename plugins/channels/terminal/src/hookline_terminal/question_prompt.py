@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import select
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from hookline_hookspecs import Question
+from hookline_hookspecs import Question, QuestionAnswer
+from hookline_hookspecs.questions import DENY, StoredQuestion
 from hookline_markdown import hanging, literal, one_line, window_width
 from prompt_toolkit.application import Application
 from prompt_toolkit.input import Input, create_input
@@ -26,7 +28,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from .answer_keys import DENY, AnswerKeys
+from .answer_keys import AnswerKeys
 from .question_text import choice_fragments, question_text
 
 ESCAPE_TIMEOUT = 0.1
@@ -39,9 +41,10 @@ _TERMINAL_EVENTS = frozenset(
 
 @dataclass(slots=True)
 class Draft:
-    """Text typed for the next message."""
+    """Text typed for the next message; ``is_interrupted``: Ctrl-C ended the question."""
 
     text: str = ""
+    is_interrupted: bool = False
 
 
 def screen_for(stream: TextIO | None = None) -> Output:
@@ -61,17 +64,37 @@ def refusal(question: Question) -> str | None:
     return DENY if DENY in question.choices else None
 
 
-def answer_line(answer: str | None) -> str:
+def answer_line(answer: str | QuestionAnswer | None) -> str:
     """Return the line that records an answer on the screen."""
-    reason = getattr(answer, "reason", "")
-    text = f"{answer}: {reason}" if reason else answer
-    return hanging(literal(text) if text else "no answer", window_width(), "  → ", "    ")
+    if isinstance(answer, QuestionAnswer):
+        answer = f"{answer.choice}: {answer.words}" if answer.words else answer.choice
+    return _record(answer or "no answer")
 
 
-async def ask_beside_output(question: Question, *, own_words: bool = False) -> str | None:
+def closed_line(stored: StoredQuestion | None) -> str:
+    """Return the line that records how a question was closed by someone else."""
+    answer = stored.answer if stored is not None else None
+    if answer is not None:
+        words = f": {answer.words}" if answer.words else ""
+        return _record(f"answered by {answer.by or 'a plugin'}: {answer.choice}{words}")
+    is_expired = stored is not None and stored.state == "expired"
+    return _record("expired without an answer" if is_expired else "closed without an answer")
+
+
+def _record(text: str) -> str:
+    return hanging(literal(text), window_width(), "  → ", "    ")
+
+
+async def ask_beside_output(
+    question: Question,
+    *,
+    own_words: bool = False,
+    closed: Callable[[], Awaitable[StoredQuestion | None]] | None = None,
+) -> str | QuestionAnswer | None:
     """Ask while no chat is open: on stderr, or on ``/dev/tty`` if stderr is redirected.
 
-    With ``own_words`` the question is on the screen already.
+    With ``own_words`` the question is on the screen already. If this is cancelled because the
+    question is closed, ``closed`` returns how. Ctrl-C also interrupts the process (SIGINT).
     """
     with ExitStack() as stack:
         stream = _screen_for_people(stack)
@@ -85,13 +108,21 @@ async def ask_beside_output(question: Question, *, own_words: bool = False) -> s
             stream.write(question_text(question, window_width()))
             stream.flush()
         draft = Draft()
-        answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
+        try:
+            answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
+        except asyncio.CancelledError:
+            if closed is not None:
+                stream.write(closed_line(await closed()) + "\n")
+                stream.flush()
+            raise
         stream.write(answer_line(answer) + "\n")
         if draft.text.strip():
             stream.write(
                 f"  (typed before the choices appeared, ignored: {one_line(draft.text, 60)})\n"
             )
         stream.flush()
+        if draft.is_interrupted:
+            signal.raise_signal(signal.SIGINT)
         return answer
 
 
@@ -112,7 +143,8 @@ async def ask(
     running: Callable[[Application[Any]], None] = lambda _app: None,
     *,
     own_words: bool = False,
-) -> str | None:
+    next_mode: Callable[[], None] = lambda: None,
+) -> str | QuestionAnswer | None:
     """Wait for the answer to a question that is on the screen already.
 
     Args:
@@ -122,36 +154,43 @@ async def ask(
         screen: where the choices are drawn; None for stdout.
         running: called with the application, so that it can be ended from outside.
         own_words: allow a written answer; the last choice leads there.
+        next_mode: called at Shift-Tab.
     """
     draft = draft or Draft()
     keys = AnswerKeys(
         question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
     )
-    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for())
+    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for(), next_mode)
     running(asking.app)
     try:
         return await asking.answer()
     except (EOFError, KeyboardInterrupt):
         return refusal(question)
     finally:
-        draft.text = asking.keys.kept
+        draft.text, draft.is_interrupted = keys.kept, keys.is_interrupted
 
 
 class _QuestionPrompt:
     """Passes keys and the time to :class:`AnswerKeys`, and draws its state."""
 
     def __init__(
-        self, question: Question, keys: AnswerKeys, keyboard: Input | None, screen: Output
+        self,
+        question: Question,
+        keys: AnswerKeys,
+        keyboard: Input | None,
+        screen: Output,
+        next_mode: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.keys = keys
+        self._next_mode = next_mode
         self._timer: asyncio.TimerHandle | None = None
         text = FormattedTextControl(
             lambda: choice_fragments(self.keys, question.choices, screen.get_size().columns),
             focusable=True,
             show_cursor=False,
         )
-        self.app: Application[str | None] = Application(
+        self.app: Application[str | QuestionAnswer | None] = Application(
             layout=Layout(Window(text, wrap_lines=True, dont_extend_height=True)),
             key_bindings=self._bindings(),
             erase_when_done=True,
@@ -162,7 +201,7 @@ class _QuestionPrompt:
         self.app.before_render += self._drawing
         self.app.after_render += self._drawn
 
-    async def answer(self) -> str | None:
+    async def answer(self) -> str | QuestionAnswer | None:
         """Return the answer once there is one."""
         self._set_timer()
         try:
@@ -177,7 +216,9 @@ class _QuestionPrompt:
         @bindings.add(Keys.Any, eager=True)
         def _(event: KeyPressEvent) -> None:
             for press in event.key_sequence:
-                if press.key not in _TERMINAL_EVENTS and not self.keys.is_over:
+                if press.key is Keys.BackTab:
+                    self._next_mode()
+                elif press.key not in _TERMINAL_EVENTS and not self.keys.is_over:
                     key = press.key.value if isinstance(press.key, Keys) else press.key
                     self.keys.press(key, press.data, self._loop.time())
             self._go_on()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hookline_hookspecs import Question
+from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_ONCE, ALLOW_SESSION, mark_spans
 from hookline_markdown import fitted, folded_styled, hanging, literal
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
@@ -21,18 +22,18 @@ PLAIN, ASK, DIM = "\x1b[0m", "\x1b[1;33m", "\x1b[2m"
 RED, GREEN, CYAN, RISKY = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1;31m"
 _DIFF = re.compile(r"^--- .*\n\+\+\+ .*\n@@ ", re.MULTILINE)
 _COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
-_MARKED = re.compile("⟦[^⟦⟧]*⟧")
 BAR = "  │ "
 """Begins each line of a preview."""
 KEY_HINT = "A number or ↑ ↓, then Enter. Esc"
 NOTHING_PICKED = "Type a number or use the arrows, then Enter."
 """Shown if Enter was pressed before anything was picked."""
 SCOPE_HINTS = {
-    "Allow once": "only this time",
-    "Allow in this session": "exactly this again, until the session ends",
-    "Allow always": "exactly this again, in this folder, from now on",
+    ALLOW_ONCE: "only this time",
+    ALLOW_SESSION: "exactly this again, until the session ends",
+    ALLOW_ALWAYS: "exactly this again, in this folder, from now on",
 }
-"""What each answer to an approval covers: plugin ``approvals`` grants one call as it is."""
+"""What these answers to an approval cover: plugin ``approvals`` grants one call as it is. The label
+of any other says it itself."""
 OWN_WORDS_HINT = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
 MAX_DRAFT_CHARS = 100
 """Characters shown of the draft for the next message."""
@@ -46,7 +47,7 @@ def question_text(question: Question, width: int = 80) -> str:
         lines.append(f"{ASK}{hanging(literal(question.reason), width)}{PLAIN}")
     if question.preview:
         room = max(8, width - len(BAR))
-        for line in preview_lines(question.preview):
+        for line in preview_lines(question.preview, question.marks):
             lines += [f"{DIM}{BAR}{PLAIN}{row}" for row in folded_styled(line, room)]
     text = "\n".join(lines) + "\n"
     return re.sub("\x1b\\[[0-9;]*m", "", text) if os.environ.get("NO_COLOR") else text
@@ -63,15 +64,33 @@ def choices_text(question: Question, width: int) -> str:
     return "\n".join(hanging(one, width, f"  {n}. ", "     ") for n, one in choices)
 
 
-def preview_lines(preview: str) -> Iterator[str]:
-    """Yield the lines of a preview: diffs coloured, passages marked by a guard in red."""
-    text = literal(preview.expandtabs(4))
-    diff = _DIFF.search(text)
-    begin = text.count("\n", 0, diff.start()) if diff is not None else None
-    for number, line in enumerate(text.split("\n")):
-        colour = _COLOURS.get(line[:1], "") if begin is not None and number >= begin else ""
-        marked = _MARKED.sub(rf"{RISKY}\g<0>{PLAIN}{colour}", line)
+def preview_lines(preview: str, marks: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of a preview: diffs coloured, the marked parts in red between ⟦ and ⟧."""
+    diff = _DIFF.search(preview)
+    begin = preview.count("\n", 0, diff.start()) if diff is not None else None
+    spans = mark_spans(preview, marks)
+    start = 0
+    for number, line in enumerate(preview.split("\n")):
+        is_diff = begin is not None and number >= begin
+        colour = _COLOURS.get(line[:1], "") if is_diff else ""
+        inside = [(max(0, a - start), min(len(line), b - start)) for a, b in spans]
+        marked = _marked_line(line, [(a, b) for a, b in inside if a < b], colour)
         yield f"{colour}{marked}{PLAIN}" if colour else marked
+        start += len(line) + 1
+
+
+def _marked_line(line: str, spans: Sequence[tuple[int, int]], colour: str) -> str:
+    """Return a line escaped, with the parts at ``spans`` emphasized."""
+    columns, done, shown = 0, 0, ""
+    for first, last in (*spans, (len(line), len(line))):
+        for part, is_marked in ((line[done:first], False), (line[first:last], True)):
+            # Tabs end at multiples of four columns of the whole line.
+            expanded = (" " * columns + part).expandtabs(4)[columns:]
+            columns += len(expanded)
+            text = literal(expanded)
+            shown += f"{RISKY}⟦{text}⟧{PLAIN}{colour}" if is_marked and text else text
+        done = last
+    return shown
 
 
 def choice_fragments(
@@ -110,9 +129,10 @@ def choice_fragments(
 
 def _scope(keys: AnswerKeys, choice: str, choices: Sequence[str], width: int) -> StyleAndTextTuples:
     """Return what a choice covers, beside it or, on a narrow screen, below it."""
-    if not keys.can_deny or "Allow always" not in choices or choice not in SCOPE_HINTS:
+    scopes = [one for one in choices if one.startswith("Allow ") and one != ALLOW_ONCE]
+    if not keys.can_deny or not scopes or choice not in SCOPE_HINTS:
         return []
-    gap = " " * (max(map(len, SCOPE_HINTS)) - len(choice) + 2)
+    gap = " " * (max(len(one) for one in choices if one in SCOPE_HINTS) - len(choice) + 2)
     hint = SCOPE_HINTS[choice]
     if len("  1. ") + len(choice) + len(gap) + len(hint) < width:
         return [(_GREY, gap + hint)]
