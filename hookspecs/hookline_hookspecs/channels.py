@@ -72,6 +72,7 @@ class Channel(Protocol):
 
     async def question_closed(self, chat_id: str, message_id: str, text: str) -> None:
         """Remove the buttons of a message: its question is closed. ``text`` says how."""
+        return  # a body, so that subclasses need none of their own
 
     async def answer_to(self, question: Question) -> str | None:
         """Ask the person at this process the question a turn ended with; None if not answered."""

@@ -48,6 +48,14 @@ class Conversations(Protocol):
         ``no``. Raises ``HooklineError`` if the store fails.
         """
 
+    async def resume(self, session_id: str, mode: Literal["ask", "no"]) -> Submission | None:
+        """Finish the session's parked or interrupted turn and wait for its end.
+
+        If the turn waits for an answer, that is awaited first; cancelling leaves the turn parked.
+        With mode ``ask`` and a session of the terminal, the person at it is asked. Another process
+        may run the turn. Return None if every turn of the session has ended.
+        """
+
     async def stop(self, inbound: Inbound) -> bool:
         """Cancel the running turn in the session of ``inbound``; return False if there is none."""
 

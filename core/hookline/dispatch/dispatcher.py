@@ -34,6 +34,7 @@ from .pending_files import PendingFiles
 from .processor import MessageProcessor
 from .question_messages import WAITING, QuestionMessages
 from .recovery import SessionRecovery
+from .resumption import TurnResumption
 from .slash_commands import SlashCommands
 
 log = logging.getLogger("hookline.dispatch")
@@ -71,6 +72,7 @@ class Dispatcher:
         self.commands = commands.all
         self.begin = sessions.begin
         self.archive = sessions.archive
+        self.resume = TurnResumption(engine, sessions, recovery).resume
         self.reopen = sessions.reopen
 
     # Receiving
@@ -306,15 +308,17 @@ class Dispatcher:
 
         A message of :meth:`submit` is not stored; its caller learns which question is open.
         """
-        turn = ActiveTurn.begin(detached_context(self._engine, inbound).state, inbound, None, mode)
-        turn.outcome.stop = "denied"
         if inbox_id is not None:
+            turn = ActiveTurn.begin(
+                detached_context(self._engine, inbound).state, inbound, None, mode
+            )
+            turn.outcome.stop = "denied"
             reply = replace(turn.make_reply(WAITING, None), id=f"{inbox_id}-queued", kind="notice")
             await self._engine.journal.close_inbound(None, None, reply)
             return turn
-        service = self._engine.services[Questions]
-        for question in await service.open(session=state.record.id):
-            turn.outcome.stop = "question"
+        turn = ActiveTurn.begin(state, replace(inbound, workspace=None), None, mode)
+        turn.parked, turn.outcome.stop = True, "question"
+        for question in await self._engine.services[Questions].open(session=state.record.id):
             turn.outcome.reply = question_text(question, for_other=True)
         return turn
 

@@ -48,7 +48,9 @@ class SessionRecovery:
         # `--yes` was not meant for the calls of a dead process, so it does not apply to them.
         mode = "no" if mode == "yes" else mode
         questions: QuestionService = self.engine.services[Questions]
-        for row in await journal.open_turns(record.id):
+        # The person at a terminal is asked again what its earlier process asked.
+        asks_here = mode == "ask" and channel_name == TERMINAL == record.channel
+        for row in await journal.open_turns(record.id, waiting=asks_here):
             # The turn's process is dead: a living one would own the session.
             if await journal.claim("claim_turn", row["id"], row["owner"]):
                 turn = await resume_turn(self.engine, state, row, mode)

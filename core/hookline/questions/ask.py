@@ -126,6 +126,8 @@ class _TurnQuestion:
                 return self.result(await self._settle(stored, answer))
             if not closing.done():
                 if not await self._show(stored):
+                    if earlier is not None:  # it can still be answered elsewhere
+                        raise TurnParked
                     await self._service.close(stored, "closed")
                     return AskResult(None, "unreachable")
                 if self._turn.can_park and self._call_key:

@@ -117,19 +117,19 @@ class Sessions:
                 return
 
     @asynccontextmanager
-    async def lock(self, session_id: str) -> AsyncIterator[None]:
+    async def lock(self, session_id: str, wait: float = WAIT_FOR_OWNER) -> AsyncIterator[None]:
         """Own a session exclusively among all tasks and processes.
 
         If the session is not free within :data:`IN_USE_NOTICE_DELAY`, a notice is sent.
 
         Raises:
-            StoreError: another process owned it for longer than 30 s.
+            StoreError: another process owned it for longer than ``wait`` seconds.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             waiting = asyncio.get_running_loop().call_later(
                 IN_USE_NOTICE_DELAY, self._notify_in_use, session_id
             )
-            async with self._engine.store.own(session_id, WAIT_FOR_OWNER, f"Session {session_id}"):
+            async with self._engine.store.own(session_id, wait, f"Session {session_id}"):
                 waiting.cancel()
                 yield
 

@@ -351,9 +351,23 @@ class Journal:
             return None
         return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 
-    async def open_turns(self, session_id: str) -> list[Mapping[str, Any]]:
-        """Turns that have not ended and wait for no answer, oldest first, with their message."""
-        return await self._rows("open_turns", session_id=session_id, now=clock.now())
+    async def open_turns(
+        self, session_id: str, *, waiting: bool = False
+    ) -> list[Mapping[str, Any]]:
+        """Turns that have not ended, oldest first, with their message.
+
+        Without those that wait for an answer, unless ``waiting``.
+        """
+        where = {"session_id": session_id, "waiting": int(waiting), "now": clock.now()}
+        return await self._rows("open_turns", **where)
+
+    async def running_turns(self, session_id: str) -> list[Mapping[str, Any]]:
+        """Turns that have not ended, oldest first, with their message and the session's channel."""
+        return await self._rows("running_turns", session_id=session_id)
+
+    async def turn(self, turn_id: str) -> Mapping[str, Any]:
+        """A stored turn. Raises ``LookupError`` if there is none."""
+        return (await self._rows("turn", id=turn_id))[0]
 
     async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
         """The ids of sessions with an unfinished turn, of one chat or all."""
@@ -403,6 +417,11 @@ class Journal:
     async def open_outbox(self, channel: str) -> list[Mapping[str, Any]]:
         """A channel's replies that are neither sent nor given up, oldest first."""
         return await self._rows("open_outbox", channel=channel)
+
+    async def reply_body(self, reply_id: str) -> str | None:
+        """A stored reply as JSON; None if there is none."""
+        rows = await self._rows("reply", id=reply_id)
+        return rows[0]["body"] if rows else None
 
     def postpone_reply(self, reply_id: str, due: float, *, keep: bool) -> Awaitable[None]:
         """Schedule the next attempt at the Unix time ``due``, by this process if ``keep``."""

@@ -60,11 +60,20 @@ UPDATE turns SET state = CASE WHEN :last IS NULL OR EXISTS
 WHERE id = :id;
 
 -- name: open_turns
--- Without the turns that wait for an answer.
+-- Without the turns that wait for an answer, unless waiting is 1.
 SELECT t.*, i.body AS inbound FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
-WHERE t.session_id = :session_id AND t.state = 'running' AND NOT EXISTS (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
-                AND (q.expires IS NULL OR q.expires > :now))
+WHERE t.session_id = :session_id AND t.state = 'running' AND (:waiting = 1 OR NOT EXISTS
+    (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
+     AND (q.expires IS NULL OR q.expires > :now)))
 ORDER BY t.number;
+
+-- name: running_turns
+SELECT t.*, i.body AS inbound, s.channel AS channel FROM turns t
+JOIN sessions s ON s.id = t.session_id LEFT JOIN inbox i ON i.id = t.inbox_id
+WHERE t.session_id = :session_id AND t.state = 'running' ORDER BY t.number;
+
+-- name: turn
+SELECT * FROM turns WHERE id = :id;
 
 -- name: sessions_with_open_turns
 SELECT DISTINCT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id
@@ -170,6 +179,9 @@ SELECT CASE WHEN state IN ('sent', 'failed') THEN due
             WHEN channel = 'terminal' THEN 0.0 ELSE 1e18 END AS at
 FROM outbox WHERE session_id = :session_id AND turn_id IS NOT NULL
 ORDER BY created DESC, id DESC LIMIT 1;
+
+-- name: reply
+SELECT body FROM outbox WHERE id = :id;
 
 -- name: open_outbox
 SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND channel = :channel

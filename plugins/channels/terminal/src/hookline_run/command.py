@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 PROMPT = "What to do. Omit it or pass - to read it from stdin."
+RESUME = "Finish the session's parked or interrupted turn, and wait for its end."
 MODE = "How freely the agent acts in this session: ask, auto, plan or yolo."
 
 
@@ -42,6 +43,7 @@ def run(
     image: Annotated[list[Path] | None, _option("Attach an image. Can be repeated.")] = None,
     system: Annotated[str | None, _option("Extra system prompt for this turn only.")] = None,
     json: Annotated[bool, _option("Print events as JSON, one per line.", "--json")] = False,
+    resume: Annotated[bool, _option(RESUME, "--resume")] = False,
     no_wait: Annotated[bool, _option("Do not wait for background reviews.", "--no-wait")] = False,
     trace: Annotated[bool, _option("Record the turn for `hookline trace`.", "--trace")] = False,
 ) -> None:
@@ -56,7 +58,10 @@ def run(
     approval: Approval = "ask" if can_ask else "no"
     output = _output(json, asks=can_ask and not yes)
     try:
-        if (text := _prompt(prompt)) is None:
+        if resume:
+            _check_resume(prompt, session)
+            text = ""
+        elif (text := _prompt(prompt) or "") == "":
             ctx.fail("Missing argument 'PROMPT'.")
         request = RunRequest(
             text=text,
@@ -67,6 +72,7 @@ def run(
             system=system,
             attachments=tuple([attachment(path) for path in image or ()]),
             wait_for_reviews=not no_wait,
+            resume=resume,
         )
         code = _run(request, output, trace)
     except CommandError as error:
@@ -90,12 +96,13 @@ def _output(json: bool, *, asks: bool) -> RunOutput:
 
 def _run(request: RunRequest, output: RunOutput, trace: bool) -> int:
     """Start Hookline, run the turn and return the exit code; what plugins print goes to stderr."""
-    from .turn import FAILED, run_turn
+    from .turn import FAILED, resume_turn, run_turn
 
+    work = resume_turn if request.resume else run_turn
     try:
         with redirect_stdout(sys.stderr):
             code: int = command_line().run(
-                lambda plugin: run_turn(plugin.host, request, output),
+                lambda plugin: work(plugin.host, request, output),
                 model=request.model,
                 trace=trace or None,
             )
@@ -104,6 +111,13 @@ def _run(request: RunRequest, output: RunOutput, trace: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return code
+
+
+def _check_resume(prompt: str | None, session: str | None) -> None:
+    if session is None:
+        raise CommandError("--resume needs the session: --session ID")
+    if prompt is not None:
+        raise CommandError("--resume takes no prompt: it finishes the turn that was begun")
 
 
 def _prompt(text: str | None) -> str | None:

@@ -17,11 +17,13 @@ from hookline_hookspecs import (
     Notice,
     PluginFailure,
     Question,
+    StoredQuestion,
     Submission,
     ToolResult,
     Turn,
 )
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.questions import marked_preview
 from hookline_markdown import both_ends, hanging, literal, one_line, readable, window_width
 
 from .command_hints import for_command_line
@@ -49,6 +51,9 @@ class RunOutput(Protocol):
 
     def refused(self, text: str) -> None:
         """Report that no turn began; ``text`` is the error that goes to stderr."""
+
+    def waits(self, question: StoredQuestion, *, in_full: bool) -> None:
+        """Show that the turn waits; ``in_full`` if nothing else shows the question."""
 
     def finished(self, submission: Submission) -> None:
         """Show the end of the turn."""
@@ -106,6 +111,15 @@ class PlainOutput:
     def refused(self, text: str) -> None:
         """Do nothing: the error on stderr is enough."""
 
+    def waits(self, question: StoredQuestion, *, in_full: bool) -> None:
+        """Print the question, if ``in_full``, and how to answer it."""
+        if in_full:
+            choices = [f"{number}. {one}" for number, one in enumerate(question.choices, 1)]
+            preview = marked_preview(question.preview, question.marks)
+            shown = "\n".join(filter(None, [question.text, preview, *choices]))
+            write_stderr(hanging(literal(shown), window_width()))
+        write_stderr(f"Answer it with: hookline questions answer {question.id} CHOICE")
+
     def finished(self, submission: Submission) -> None:
         """Print the answer; an error goes to stderr."""
         for text in earlier_answers(submission):
@@ -141,7 +155,6 @@ class JsonLinesOutput:
         self._now = now
         self._session: str | None = None
         self._turn: str | None = None
-        self._question_call: str | None = None
         self._over = False
         self._failures = FailureNotices()
         self._prices: Prices | None = None
@@ -156,6 +169,7 @@ class JsonLinesOutput:
             "post_model": self._calls,
             "post_tool": self._result,
             "on_question": self._question,
+            "question_opened": self._opened,
             "notice": self._notice,
             "plugin_failed": self._failed,
             "on_error": self._error,
@@ -193,12 +207,17 @@ class JsonLinesOutput:
         fields = {"id": event.call.id, "name": event.call.name, "ok": event.ok}
         self._line("tool_result", ctx, **fields, text=event.text)
 
+    def _opened(self, event: StoredQuestion, ctx: Context) -> None:
+        self._line("question", ctx, id=event.id, text=event.text, choices=list(event.choices))
+
     def _question(self, event: Question, ctx: Context) -> None:
-        # A plugin may pass a question on in its own name; that is still one question.
-        if event.call is not None and event.call.id == self._question_call:
-            return
-        self._question_call = event.call.id if event.call is not None else None
-        self._line("question", ctx, text=event.text, choices=list(event.choices))
+        if not event.id:  # of a turn in which no one can be asked, so it is not stored
+            self._line("question", ctx, id="", text=event.text, choices=list(event.choices))
+
+    def waits(self, question: StoredQuestion, *, in_full: bool) -> None:
+        """Print the question."""
+        fields = {"id": question.id, "text": question.text, "choices": list(question.choices)}
+        self._line("question", None, **fields)
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
         session = ctx.session.id if ctx is not None else self._session
@@ -226,7 +245,7 @@ class JsonLinesOutput:
         for text in earlier_answers(submission):
             self._line("notice", None, plugin="core", text=text)
         if question is not None:
-            self._line("question", None, text=question.text, choices=list(question.choices))
+            self._line("question", None, id="", text=question.text, choices=list(question.choices))
         usage = {name: getattr(turn.usage, name) for name in USAGE_FIELDS}
         if cost := self._costs.get(turn.id):
             usage["cost"] = cost

@@ -9,9 +9,10 @@ import signal
 import sys
 import time
 import uuid
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from hookline_hookspecs import (
     Attachment,
@@ -22,9 +23,11 @@ from hookline_hookspecs import (
     Inbound,
     Inspection,
     Modes,
+    Questions,
     Submission,
     Turn,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.parts import is_command
 from hookline_markdown import literal
 
@@ -48,6 +51,7 @@ class RunRequest:
         approval: how an ``Ask`` is answered: by a person, always yes, or always no.
         session_mode: the mode that the session is given; None leaves it as it is.
         wait_for_reviews: finish due reviews in this process.
+        resume: finish the session's unfinished turn instead of running ``text``.
     """
 
     text: str
@@ -58,6 +62,7 @@ class RunRequest:
     system: str | None
     attachments: tuple[Attachment, ...]
     wait_for_reviews: bool
+    resume: bool = False
 
 
 async def run_turn(host: Host, request: RunRequest, output: RunOutput) -> int:
@@ -67,8 +72,7 @@ async def run_turn(host: Host, request: RunRequest, output: RunOutput) -> int:
         HooklineError: there is no usable model, or the store failed.
     """
     core = host.services[Inspection]
-    for warning in core.plugin_problems():
-        sys.stderr.write(f"hookline: warning: {warning}\n")
+    _print_plugin_problems(core)
     if not is_command(request.text):
         core.check_model(core.default_model())
     output.connect(host)
@@ -106,12 +110,44 @@ async def run_turn(host: Host, request: RunRequest, output: RunOutput) -> int:
     return _exit_code(submission.turn)
 
 
+async def resume_turn(host: Host, request: RunRequest, output: RunOutput) -> int:
+    """Finish the session's unfinished turn, show its end and return the exit code.
+
+    Raises:
+        HooklineError: no turn is unfinished, or the store failed.
+    """
+    _print_plugin_problems(host.services[Inspection])
+    output.connect(host)
+    session = request.session or ""
+    asks_here = request.approval == "ask"
+    for question in await host.services[Questions].open(session=session):
+        if not (asks_here and question.channel == TERMINAL):
+            output.waits(question, in_full=True)
+    _leave_on_interrupt(host, session)
+    submission = await host.services[Conversations].resume(session, "ask" if asks_here else "no")
+    if submission is None:
+        raise CommandError(f"no turn of the session {session} is unfinished")
+    output.finished(submission)
+    await submission.mark_delivered()
+    if request.wait_for_reviews:
+        await host.services[GatewayHost].finish(REVIEW_TIMEOUT)
+    return _exit_code(submission.turn)
+
+
+def _print_plugin_problems(core: Inspection) -> None:
+    for warning in core.plugin_problems():
+        sys.stderr.write(f"hookline: warning: {warning}\n")
+
+
 async def _submit(
     host: Host, inbound: Inbound, approval: Approval, output: RunOutput
 ) -> Submission:
     """Run one turn and show its end."""
     _stop_on_interrupt(host, inbound)
     submission = await host.services[Conversations].submit(inbound, approval)
+    if submission.turn.stop == "question" and submission.question is None:
+        for question in await host.services[Questions].open(session=submission.turn.session.id):
+            output.waits(question, in_full=False)
     output.finished(submission)
     await submission.mark_delivered()
     return submission
@@ -155,12 +191,31 @@ def _exit_code(turn: Turn) -> int:
 
 def _stop_on_interrupt(host: Host, inbound: Inbound) -> None:
     """Make the first Ctrl-C stop the turn cleanly, and the next one end the process."""
-    loop = asyncio.get_running_loop()
     main = asyncio.current_task()
 
     async def stop() -> None:
         if not await host.services[Conversations].stop(inbound) and main is not None:
             main.cancel()
+
+    _on_first_interrupt(host, stop)
+
+
+def _leave_on_interrupt(host: Host, session: str) -> None:
+    """Like :func:`_stop_on_interrupt`, but leave a turn that waits for an answer as it is."""
+    main = asyncio.current_task()
+    inbound = Inbound("terminal", "default", getpass.getuser(), "", "", session_id=session)
+
+    async def leave() -> None:
+        is_waiting = await host.services[Questions].open(session=session)
+        stopped = not is_waiting and await host.services[Conversations].stop(inbound)
+        if not stopped and main is not None:
+            main.cancel()
+
+    _on_first_interrupt(host, leave)
+
+
+def _on_first_interrupt(host: Host, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    loop = asyncio.get_running_loop()
 
     def interrupted() -> None:
         loop.remove_signal_handler(signal.SIGINT)

@@ -17,16 +17,27 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import HooklineError, Host, Question, QuestionAnswer, Questions, Reply
+from hookline_hookspecs import (
+    Conversations,
+    GatewayHost,
+    HooklineError,
+    Host,
+    Question,
+    QuestionAnswer,
+    Questions,
+    Reply,
+)
 from hookline_markdown import fitted, hanging, literal, window_width
 from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from .activity import CHANNEL
 from .config import TerminalConfig
 from .conversation import EXIT_COMMANDS, RESUME, TerminalConversation
 from .copy_command import COPY, copy, text_to_copy
 from .input_line import PAUSED, InputLine, LineActions
 from .local_commands import LocalCommands, chat_completer
+from .past_sessions import CHAT_ID
 from .paste_labels import TypedMessage
 from .question_prompt import Draft, answer_line, ask, closed_line
 from .question_text import choices_text, question_text, with_other
@@ -239,6 +250,12 @@ class InteractiveChat:
             self._open = await open_question(self._host, session)
             if self._open is not None:
                 self._input.pause()
+            self._host.spawn(self._resume_turn(session), "finish an interrupted turn")
+
+    async def _resume_turn(self, session: str) -> None:
+        """Finish the session's unfinished turn; what it asked before is asked again."""
+        if await self._host.services[Conversations].resume(session, "ask") is not None:
+            await self._host.services[GatewayHost].deliver(CHANNEL, CHAT_ID)
 
     # Questions
 

@@ -96,9 +96,8 @@ class PipedChat:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise
 
-    async def ask(self, question: Question) -> None:
+    async def ask(self, _question: Question) -> None:
         """Return None: a person cannot be asked through a pipe."""
-        return None
 
     @property
     def spent(self) -> str:

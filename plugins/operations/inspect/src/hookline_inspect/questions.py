@@ -1,0 +1,112 @@
+"""``hookline questions list|answer``."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+from typing import Any, get_args
+
+from hookline_hookspecs import Host, Questions
+from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.questions import QuestionError, QuestionKind, StoredQuestion, marked_preview
+from hookline_hookspecs.visible_text import spell_out
+
+from .output import FAILED, exit_with_error, print_json, print_text
+from .sessions import local_time
+
+ACTIONS = ("list", "answer")
+NONE = "No question is open."
+
+
+def action(name: str) -> str:
+    """The name of an action, as an argument; else end the command."""
+    if name not in ACTIONS:
+        exit_with_error(f"unknown action {name!r}. Use one of: {', '.join(ACTIONS)}")
+    return name
+
+
+async def list_(host: Host, words: list[str], kind: str | None, *, json: bool) -> None:
+    """Print the open questions, oldest first, in full."""
+    if words:
+        exit_with_error("`questions list` takes no id. `hookline questions` shows every question")
+    if kind is not None and kind not in get_args(QuestionKind):
+        exit_with_error(f"unknown kind {kind!r}. Use one of: {', '.join(get_args(QuestionKind))}")
+    found = await host.services[Questions].open()
+    shown = [question for question in found if kind in (None, question.kind)]
+    if json:
+        print_json([fields(question) for question in shown])
+        return
+    print_text("\n\n".join(map(_lines, shown)) if shown else NONE)
+
+
+def fields(question: StoredQuestion) -> dict[str, Any]:
+    """A question for ``--json``; ``origin`` is whose turn asks, as ``channel:user``."""
+    return {
+        "id": question.id,
+        "kind": question.kind,
+        "text": question.text,
+        "preview": question.preview,
+        "choices": [str(choice) for choice in question.choices],
+        "session": question.session,
+        "chat": question.chat,
+        "origin": _origin(question),
+        "created": question.created,
+        "expires": question.expires,
+        "state": question.state,
+    }
+
+
+def _origin(question: StoredQuestion) -> str:
+    return f"{question.channel}:{question.asker}" if question.asker else question.channel
+
+
+def _lines(question: StoredQuestion) -> str:
+    """A question for people: the whole preview, escaped and indented."""
+    until = f", until {local_time(question.expires)}" if question.expires is not None else ""
+    head = f"{question.id}  {question.kind}  for {_origin(question)} in chat {question.chat}"
+    lines = [f"{spell_out(head)}  since {local_time(question.created)}{until}"]
+    lines += _indented(spell_out(question.text), "  ")
+    if question.preview:
+        lines += _indented(spell_out(marked_preview(question.preview, question.marks)), "  │ ")
+    for number, choice in enumerate(question.choices, 1):
+        lines += _indented(f"{number}. {spell_out(str(choice))}", "  ")
+    return "\n".join(lines)
+
+
+def _indented(text: str, indent: str) -> list[str]:
+    return [f"{indent}{line}" for line in text.split("\n")]
+
+
+async def answer(host: Host, words: list[str], *, json: bool) -> None:
+    """Answer a question, and say how its turn continues."""
+    if len(words) < 2:
+        exit_with_error(
+            "name a question and a choice, such as `hookline questions answer ID 1`. "
+            "`hookline questions` lists the open questions"
+        )
+    try:
+        answered = await host.services[Questions].answer(
+            words[0], " ".join(words[1:]), TERMINAL, _user()
+        )
+    except QuestionError as error:
+        exit_with_error(str(error), FAILED)
+    if json:
+        print_json(fields(answered))
+        return
+    choice = answered.answer.choice if answered.answer is not None else ""
+    print_text(f"Answered: {choice}. {_continuation(answered)}")
+
+
+def _continuation(question: StoredQuestion) -> str:
+    """How the turn continues. A gateway may run on another machine, so none is looked for."""
+    where = "its terminal" if question.channel == TERMINAL else "the gateway"
+    command = f"hookline run --session {shlex.quote(question.session)} --resume"
+    return f"The turn continues in {where}; if that is not running, run: {command}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run a user id without a name
+        return str(os.getuid())
