@@ -69,7 +69,9 @@ async def ask(ctx: TurnContext, question: Question, call_key: str = "") -> AskRe
         StoreError: the question could not be stored.
     """
     if ctx.active is None:
-        return await _ask_plugins(ctx, question)
+        if ctx.mode != "ask" or ctx.inbound.channel == TERMINAL:
+            return await _ask_plugins(ctx, question)
+        return await _TurnQuestion(ctx, None, "").ask(question, None)
     turn_question = _TurnQuestion(ctx, ctx.active, call_key)
     earlier = await turn_question.find_earlier()
     if ctx.active.mode == "ask":
@@ -98,17 +100,18 @@ async def ask_choice(ctx: TurnContext, question: Question) -> str | None:
 
 
 class _TurnQuestion:
-    """A question of a running turn."""
+    """A question of a running turn, or of a command, which waits like a program's turn."""
 
-    def __init__(self, ctx: TurnContext, turn: ActiveTurn, call_key: str) -> None:
+    def __init__(self, ctx: TurnContext, turn: ActiveTurn | None, call_key: str) -> None:
         self._ctx, self._turn, self._call_key = ctx, turn, call_key
+        self._caller_waits = turn is None or turn.caller_waits
         self._engine = ctx.engine
         service: QuestionService = ctx.engine.services[Questions]
         self._service = service
 
     async def find_earlier(self) -> StoredQuestion | None:
         """The question of this call before the turn was resumed."""
-        if not (self._turn.resumed and self._call_key):
+        if self._turn is None or not (self._turn.resumed and self._call_key):
             return None
         return await self._service.table.of_call(self._turn.id, self._call_key)
 
@@ -130,7 +133,7 @@ class _TurnQuestion:
                         raise TurnParked
                     await self._service.close(stored, "closed")
                     return AskResult(None, "unreachable")
-                if self._turn.can_park and self._call_key:
+                if self._turn is not None and self._turn.can_park and self._call_key:
                     raise TurnParked
             return self.result(await self._closed(stored, closing))
         except asyncio.CancelledError:
@@ -146,7 +149,7 @@ class _TurnQuestion:
         self, stored: StoredQuestion, closing: asyncio.Task[StoredQuestion]
     ) -> StoredQuestion:
         """The question once it is closed; expired if a caller has waited too long."""
-        timeout = WAITING_TIMEOUT if self._turn.caller_waits else None
+        timeout = WAITING_TIMEOUT if self._caller_waits else None
         try:
             async with asyncio.timeout(timeout):
                 return await closing
@@ -155,10 +158,14 @@ class _TurnQuestion:
 
     async def _store(self, question: Question) -> StoredQuestion:
         turn, inbound = self._turn, self._ctx.inbound
-        session = replace(turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
-        stored = new_question(question, new_question_id(), session, turn.asker, self._expires())
-        await self._service.table.insert(stored, turn.id, self._call_key)
-        turn.asked = True
+        record = self._ctx.state.record
+        session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
+        asker = turn.asker if turn is not None else inbound.user_id
+        stored = new_question(question, new_question_id(), session, asker, self._expires())
+        turn_id = turn.id if turn is not None else ""
+        await self._service.table.insert(stored, turn_id, self._call_key)
+        if turn is not None:
+            turn.asked = True
         crash.point("after-question")
         await self._engine.store.notify(QUESTIONS_TOPIC, stored.id)
         self._engine.bus.signals.send("question_opened", stored, self._ctx)
@@ -166,7 +173,9 @@ class _TurnQuestion:
 
     def _expires(self) -> float | None:
         """When the question expires, in Unix seconds; None while a program or a terminal waits."""
-        if self._turn.caller_waits or self._ctx.inbound.channel == TERMINAL:
+        if self._turn is None:
+            return clock.now() + WAITING_TIMEOUT
+        if self._caller_waits or self._ctx.inbound.channel == TERMINAL:
             return None
         policy: ApprovalPolicy | None = self._engine.services.get(ApprovalPolicy)
         return clock.now() + (policy.expires if policy is not None else DEFAULT_EXPIRES)
@@ -226,8 +235,9 @@ class _TurnQuestion:
         what = f"whether {stored.tool} may run" if stored.tool else "about this"
         text = f"An admin is asked {what}."
         inbound = self._ctx.inbound
-        session = replace(self._turn.state.record, channel=inbound.channel, chat_id=inbound.chat_id)
-        if self._turn.caller_waits:
+        record = self._ctx.state.record
+        session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
+        if self._caller_waits:
             self._ctx.notify(text)
             return
         await self._post(

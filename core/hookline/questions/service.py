@@ -122,7 +122,7 @@ class QuestionService:
     async def wait_until_closed(self, question: StoredQuestion) -> StoredQuestion:
         """Wait until a question is answered, closed or expired; return it as it is then."""
         event = self._waiting.setdefault(question.id, asyncio.Event())
-        listening = self._engine.background.start(self._listen())
+        listening = self._engine.background.start_endless(self._listen())
         try:
             while True:
                 event.clear()

@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     Notice,
     Plugin,
     Question,
+    QuestionAnswer,
     Route,
     ToolResult,
     Turn,
@@ -79,7 +80,8 @@ class Harness:
         home: the home folder; harnesses may share one.
         workspace: where tools work. Default: a folder in the home.
         deadlines: seconds by hook, overriding those of the specs.
-        answers: the person's answers to questions, in order.
+        answers: the person's answers to questions, in order; None leaves a question to others, such
+            as the channel that it is then shown in.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class Harness:
         strict: bool = True,
         workspace: Path | None = None,
         deadlines: dict[str, float | None] | None = None,
-        answers: Sequence[str] = (),
+        answers: Sequence[str | QuestionAnswer | None] = (),
     ) -> None:
         self.home = home
         self.workspace = workspace or home / "workspace"
@@ -343,7 +345,7 @@ def _person(harness: Harness) -> type[Plugin[Any]]:
 
     class Person(Plugin[NoConfig]):
         @hookimpl(trylast=True)
-        def on_question(self, ctx: Context, question: Question) -> str | None:
+        def on_question(self, ctx: Context, question: Question) -> str | QuestionAnswer | None:
             harness.questions.append(question)
             return harness.answers.pop(0) if harness.answers and ctx.interactive else None
 

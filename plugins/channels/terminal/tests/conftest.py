@@ -107,11 +107,15 @@ class OnTerminal:
         self._raw += data
         return bool(data)
 
-    def close(self) -> None:
-        """Kill what is left."""
+    def kill(self) -> None:
+        """End the process without a chance to tidy up."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGKILL)
         self._process.wait(WAIT_TIMEOUT)
+
+    def close(self) -> None:
+        """Kill what is left."""
+        self.kill()
         os.close(self._master)
 
 

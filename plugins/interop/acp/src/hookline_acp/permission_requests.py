@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from acp import RequestError, schema
 from hookline_hookspecs import Context, Question, ToolCall
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY, marked_preview
 from hookline_hookspecs.visible_text import code_block, on_one_line, spell_out
 from hookline_textmatch import EditError, replace
 from pydantic import ValidationError
@@ -17,20 +18,6 @@ from . import call_updates
 from .feed import EditorFeed
 from .sessions import EditorSession, OpenSessions
 
-DENY = "Deny"
-OPTION_KINDS: dict[str, schema.PermissionOptionKind] = {
-    "Allow once": "allow_once",
-    "Allow in this session": "allow_always",
-    "Allow always": "allow_always",
-    DENY: "reject_once",
-}
-"""The choices of an approval, and what kind of option the editor shows."""
-OPTION_NAMES = {
-    "Allow once": "Allow once",
-    "Allow in this session": "Allow for this session",
-    "Allow always": "Always allow",
-    DENY: "Deny",
-}
 REFUSALS = frozenset({"deny", "decline", "cancel", "no"})
 """Choices of other questions that refuse."""
 MAX_DIFF_CHARS = 400_000
@@ -76,8 +63,9 @@ class EditorQuestions:
         ]
         if change is not None:
             content.append(change)
-        if change is None or "⟦" in question.preview:
-            content.append(_uncut_text(code_block(spell_out(question.preview))))
+        if change is None or question.marks:
+            preview = marked_preview(question.preview, question.marks)
+            content.append(_uncut_text(code_block(spell_out(preview))))
         asked = schema.ToolCallUpdate(
             tool_call_id=call_id,
             title=call_updates.title(call),
@@ -88,9 +76,8 @@ class EditorQuestions:
             raw_input=call_updates.raw_input(call),
         )
         options = [
-            schema.PermissionOption(option_id=one, name=OPTION_NAMES[one], kind=OPTION_KINDS[one])
+            schema.PermissionOption(option_id=one, name=spell_out(one), kind=_option_kind(one))
             for one in map(str, question.choices)
-            if one in OPTION_KINDS
         ]
         return await self._request_permission(session, asked, options) or DENY
 
@@ -142,6 +129,13 @@ class EditorQuestions:
         chosen = getattr(response.outcome, "option_id", None)
         known = {one.option_id for one in options}
         return chosen if isinstance(chosen, str) and chosen in known else None
+
+
+def _option_kind(choice: str) -> schema.PermissionOptionKind:
+    """Return what kind of option the editor shows for a choice of an approval."""
+    if choice == DENY:
+        return "reject_once"
+    return "allow_once" if choice == ALLOW_ONCE else "allow_always"
 
 
 def _uncut_text(text: str) -> schema.ContentToolCallContent:

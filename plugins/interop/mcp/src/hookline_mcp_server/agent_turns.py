@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from hookline_hookspecs import Conversations, Host, Inbound, Origin, Question, ToolError
 from hookline_hookspecs.channels import Channel
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY
 
 from .config import McpServerConfig
 from .session_reader import SessionReader, truncate
 
 CHANNEL = "mcp"
-DENY, ONCE = "Deny", "Allow once"
 MAX_PROMPT_CHARS = 100_000
 """Characters of a prompt."""
 ANSWER_TIMEOUT = 280.0
-"""Seconds to wait for an answer; the hook ``on_question`` has 300."""
+"""Seconds to wait for an answer; callers of a tool often give up after 300."""
+
+
+CHOICES = (ALLOW_ONCE, DENY)
+"""The choices that a caller has: what lasts longer is for the operator."""
 
 
 @dataclass(slots=True)
@@ -28,13 +32,17 @@ class PendingApproval:
     session: str
     question: Question
     answer: asyncio.Future[str]
-    id: str = field(default_factory=lambda: uuid4().hex[:12])
+
+    @property
+    def id(self) -> str:
+        """The id of the stored question."""
+        return self.question.id
 
     def to_event(self) -> dict[str, Any]:
         """Return the question as an event."""
         question = self.question
         event = {"type": "question", "id": self.id, "session": self.session, "text": question.text}
-        return event | {"preview": question.preview, "choices": [ONCE, DENY]}
+        return event | {"preview": question.preview, "choices": list(CHOICES)}
 
 
 class McpChannel(Channel):
@@ -142,7 +150,8 @@ class AgentTurns:
         waiting = self._open.get(question)
         if waiting is None or waiting.answer.done():
             raise ToolError(f"no open question {question[:40]!r}; events_wait lists open questions")
-        if choice not in (ONCE, DENY):
-            raise ToolError(f"choice must be {ONCE} or {DENY}; only the operator can grant more")
+        if choice not in CHOICES:
+            named = " or ".join(CHOICES)
+            raise ToolError(f"choice must be {named}; only the operator can grant more")
         waiting.answer.set_result(choice)
         return f"Answered: {choice}."

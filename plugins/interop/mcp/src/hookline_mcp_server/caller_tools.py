@@ -187,7 +187,7 @@ class CallerTools:
 
         Args:
             question: its id in events_wait
-            choice: Once or Deny
+            choice: Allow once or Deny
         """
         return self._turns.respond(question, choice)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Channel, Context, Host, Plugin, Question, hookimpl
+from hookline_hookspecs.questions import DENY
 
-from .agent_turns import CHANNEL, DENY, AgentTurns, McpChannel
+from .agent_turns import CHANNEL, AgentTurns, McpChannel
 from .caller_tools import CallerTools
 from .config import McpServerConfig
 from .session_reader import SessionReader

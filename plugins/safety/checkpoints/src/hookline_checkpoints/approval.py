@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from hookline_hookspecs import Context, Question, ToolCall
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY
 
 from . import texts
 from .rewind_choice import ALL_OWNERS, ANSWER_TIMEOUT, RewindChoice, RewindOffer
 
-ONCE, DENY = "Allow once", "Deny"
 REASON = "it replaces and removes what was changed since then"
 NOBODY = f"{texts.NOTHING} No one could be asked for approval."
 REFUSED = f"{texts.NOTHING} It was not approved."
@@ -23,7 +23,7 @@ async def refusal(ctx: Context, offer: RewindOffer, within: str, choice: RewindC
     asked = {"checkpoint": hash_, "restore": sorted(choice.parts), "path": within}
     question = Question(
         f"Allow /rewind {hash_}? {REASON}",
-        (ONCE, DENY),
+        (ALLOW_ONCE, DENY),
         preview="\n".join(_preview_lines(offer, within, choice)),
         kind="approval",
         call=ToolCall(hash_, "rewind", asked),
@@ -34,7 +34,7 @@ async def refusal(ctx: Context, offer: RewindOffer, within: str, choice: RewindC
             answer = await ctx.ask(question)
     except TimeoutError:
         answer = None
-    if answer == ONCE:
+    if answer == ALLOW_ONCE:
         return ""
     return NOBODY if answer is None else REFUSED
 
