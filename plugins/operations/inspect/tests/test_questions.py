@@ -79,10 +79,12 @@ def test_answer_continues_the_turn_and_counts_once(waiting: Harness) -> None:
     assert (answered.exit_code, answered.stdout.split(". ")[0]) == (0, "Answered: Allow once")
     assert f"hookline run --session {question['session']} --resume" in answered.stdout
 
-    async def reply() -> str:
-        return str((await waiting.channel.replies(2))[-1].text)
+    async def replies() -> list[str]:
+        return [reply.text for reply in await waiting.channel.replies(3)][1:]
 
-    assert waiting.run(reply()) == "They are at home."
+    told, answer = waiting.run(replies())
+    assert f"({question['id']}) was answered by terminal:" in told
+    assert answer == "They are at home."
     late = waiting.cli(f"questions answer {question['id']} Deny")
     assert late.exit_code == 1
     assert "has already answered: Allow once" in late.stderr
