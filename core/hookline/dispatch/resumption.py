@@ -68,7 +68,10 @@ class TurnResumption:
             state = await self.sessions.existing(session_id)
             if state is not None:
                 state.flags.recovered = False
-                await self.recovery.recover(state, mode, state.record.channel)
+                channel = state.record.channel
+                # A question of another channel's turn is shown there, and parks the turn again.
+                mode = mode if channel == TERMINAL else "ask"
+                await self.recovery.recover(state, mode, channel)
             return state
 
     async def _submission(self, row: Mapping[str, Any], state: SessionState | None) -> Submission:
