@@ -131,6 +131,7 @@ class StoredQuestion:
         created: when it was asked, and ``expires`` when it can no longer be answered, in Unix
             seconds. None: it does not expire.
         answer: the answer, in state ``answered``.
+        ends_turn: the turn has ended with it: the answer is the session's next message.
     """
 
     id: str
@@ -150,6 +151,7 @@ class StoredQuestion:
     answer: QuestionAnswer | None = None
     marks: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
+    ends_turn: bool = False
 
     @property
     def chat(self) -> str:
@@ -170,7 +172,7 @@ class Questions(Protocol):
         self, *, session: str | None = None, chat: tuple[str, str] | None = None
     ) -> Sequence[StoredQuestion]:
         """Return the open questions, oldest first: of a session, of those that are shown in or
-        belong to a chat (channel and chat id), or all."""
+        belong to a chat (channel and chat id), or all. Those that ``ends_turn`` are left out."""
 
     async def get(self, question_id: str) -> StoredQuestion | None:
         """Return a question, open or not. Letter case does not matter."""

@@ -32,7 +32,7 @@ from .lanes import Lane, Lanes
 from .outbox import Outbox
 from .pending_files import PendingFiles
 from .processor import MessageProcessor
-from .question_messages import WAITING, QuestionMessages
+from .question_messages import WAITING
 from .recovery import SessionRecovery
 from .resumption import TurnResumption
 from .slash_commands import SlashCommands
@@ -66,7 +66,6 @@ class Dispatcher:
         self._recovery = recovery
         self._lanes = Lanes()
         self.pending_files = PendingFiles(engine, self._complete)
-        self._questions = QuestionMessages(engine)
         self._waiting: dict[tuple[str, str, str], str] = {}
         """Inbox ids of queued messages, by channel, chat and message id."""
         self.commands = commands.all
@@ -182,7 +181,8 @@ class Dispatcher:
         inbox_id = self._waiting.pop((channel, chat_id, message_id), None)
         if inbox_id is not None:
             await self._engine.journal.close_inbound(inbox_id, None, None)
-        return inbox_id is not None
+            return True
+        return bool(await self._engine.journal.withdraw_inbound(channel, chat_id, message_id))
 
     # Processing
 
@@ -202,9 +202,10 @@ class Dispatcher:
                 ctx = await processor.context_for(inbound, inbox_id)
             passed = await processor.check(ctx, inbound, inbox_id)
             if isinstance(passed, Inbound):
-                answered = await self._questions.take_answer(passed)
-                if answered is not None:
+                answered = await processor.questions.take_answer(inbound, passed)
+                if isinstance(answered, str):
                     return await processor.close(ctx, inbound, inbox_id, "command", answered)
+                passed = answered
         # No await between the gate and the queue, so that messages keep their order of arrival.
         if isinstance(passed, Deny):
             if not isinstance(passed, GuardFailed):
@@ -314,7 +315,7 @@ class Dispatcher:
             )
             turn.outcome.stop = "denied"
             reply = replace(turn.make_reply(WAITING, None), id=f"{inbox_id}-queued", kind="notice")
-            await self._engine.journal.close_inbound(None, None, reply)
+            await self._engine.journal.queue_inbound(inbox_id, state.record.id, reply)
             return turn
         turn = ActiveTurn.begin(state, replace(inbound, workspace=None), None, mode)
         turn.parked, turn.outcome.stop = True, "question"
@@ -353,7 +354,9 @@ class Dispatcher:
             if self._lanes.of(inbound).cancel_wait():
                 return True
             session_id = await self._sessions.find(inbound)
-            return session_id is not None and await self._questions.stop_parked(session_id)
+            return session_id is not None and await self._processor.questions.stop_parked(
+                session_id
+            )
         turn.stopping = True
         turn.task.cancel()
         return True
@@ -364,7 +367,7 @@ class Dispatcher:
         if turn is None:
             session_id = await self._sessions.find(inbound)
             origins = inbound_origins(detached_context(self._engine, inbound), inbound)
-            return session_id is not None and await self._questions.steer_parked(
+            return session_id is not None and await self._processor.questions.steer_parked(
                 session_id, text, origins
             )
         ctx = TurnContext(self._engine, turn.state, turn)

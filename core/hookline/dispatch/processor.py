@@ -23,6 +23,7 @@ from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
 from ..turn.loop import run_turn
 from .content import message_blocks
 from .outbox import Outbox
+from .question_messages import QuestionMessages
 from .slash_commands import SlashCommands
 
 GATE_PAUSES = (1.0, 2.0, 4.0, 8.0, 10.0)
@@ -41,6 +42,7 @@ class MessageProcessor:
         self._sessions = sessions
         self._commands = commands
         self._outbox = outbox
+        self.questions = QuestionMessages(engine)
         self.processing: set[str] = set()
         """Inbox ids of stored messages that this process is processing."""
 
@@ -146,6 +148,8 @@ class MessageProcessor:
         blocks = await message_blocks(TurnContext(self._engine, state, turn), turn.inbound)
         if state.question is not None:
             await set_question(self._engine.journal, state, None)
+        if turn.can_park:
+            await self.questions.close_choices(state.record.id)
         try:
             await run_turn(self._engine, turn, blocks)
         except BaseException:

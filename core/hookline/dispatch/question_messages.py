@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
-from hookline_hookspecs.inbound import Inbound
+from hookline_hookspecs.inbound import Inbound, is_private_chat
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.parts import is_command
 from hookline_hookspecs.questions import QuestionError, Questions, StoredQuestion, find_choice
 
 from ..engine import Engine
-from ..questions.service import QuestionService
+from ..questions.service import CLOSED, NOT_ANSWERABLE, QuestionService
 from ..questions.table import ShownQuestion
 from ..sessions.manager import base_session_id
 
@@ -39,29 +41,37 @@ class QuestionMessages:
         service: QuestionService = self._engine.services[Questions]
         return service
 
-    async def take_answer(self, inbound: Inbound) -> str | None:
-        """Answer the question that a message is meant for, and return what to reply.
+    async def take_answer(self, inbound: Inbound, passed: Inbound) -> Inbound | str:
+        """Answer the question that a message is meant for.
 
-        None if the message answers nothing. A pressed button answers its own question, and never
-        becomes a message to the model.
+        ``inbound`` is the message as the person wrote it, and ``passed`` as the guards return it.
+        Return what to reply, or the message to go on with if it answers nothing, or answers the
+        question that the last reply ended with. A pressed button never becomes another message.
         """
         if inbound.forwarded:
-            return None
-        if inbound.question:
-            return await self._answer(inbound.question, inbound)
+            return passed
+        if inbound.kind == "press":
+            return await self._press(inbound, passed)
         text = inbound.text
-        if inbound.kind != "message" or inbound.attachments or is_command(text):
-            return None
+        if inbound.kind != "message" or inbound.attachments or is_command(passed.text):
+            return passed
         if len(text) > MAX_ANSWER_CHARS or not (inbound.reply_to or _MAY_ANSWER.match(text)):
-            return None
+            return passed
+        repeated = await self._service.table.answered_by(_person(inbound), inbound.message_id)
+        if repeated is not None:  # this process or a dead one has already taken it
+            return answer_text(repeated)
         shown = await self._service.table.shown_in(inbound.channel, inbound.chat_id)
         if inbound.session_id:  # one of several conversations of the chat
             shown = [one for one in shown if _is_of_conversation(one, inbound.session_id)]
         quoted = [one for one in shown if one.message and one.message == inbound.reply_to]
         asked = quoted or [one for one in shown if one.person in ("", inbound.user_id)]
-        named = [one for one in asked if find_choice(text, one.question.choices)]
+        named = [
+            one
+            for one in asked
+            if not one.question.ends_turn and find_choice(text, one.question.choices)
+        ]
         if not named:
-            return None
+            return _with_choice(asked, inbound, passed)
         if len(named) > 1:
             ids = ", ".join(one.question.id for one in named)
             return SEVERAL.format(f"/questions answer ID CHOICE ({ids}).")
@@ -69,14 +79,49 @@ class QuestionMessages:
             return UNREAD
         return await self._answer(named[0].question.id, inbound)
 
-    async def _answer(self, question_id: str, inbound: Inbound) -> str:
+    async def _press(self, inbound: Inbound, passed: Inbound) -> Inbound | str:
+        """Answer the question whose button was pressed."""
+        if not inbound.question and is_command(passed.text):
+            return passed  # a plugin's own buttons, which it has turned into a command
+        question = await self._pressed_question(inbound)
+        if question is None or not inbound.text:
+            return CLOSED
+        if not question.ends_turn:
+            return await self._answer(question.id, inbound)
+        if not question.asker and not is_private_chat(inbound):
+            return NOT_ANSWERABLE
         try:
-            answered = await self._service.answer(
-                question_id, inbound.text, inbound.channel, inbound.user_id
-            )
+            await self._settle(question.id, inbound)
         except QuestionError as error:
             return str(error)
-        return answer_text(answered)
+        return passed
+
+    async def _pressed_question(self, inbound: Inbound) -> StoredQuestion | None:
+        if inbound.question:
+            return await self._service.get(inbound.question)
+        shown = await self._service.table.shown_in(inbound.channel, inbound.chat_id)
+        target = inbound.target
+        return next((one.question for one in shown if target and one.message == target), None)
+
+    async def _answer(self, question_id: str, inbound: Inbound) -> str:
+        try:
+            return answer_text(await self._settle(question_id, inbound))
+        except QuestionError as error:
+            return str(error)
+
+    async def _settle(self, question_id: str, inbound: Inbound) -> StoredQuestion:
+        """Answer a question with a message, which may have done so before its process died."""
+        repeated = await self._service.table.answered_by(_person(inbound), inbound.message_id)
+        if repeated is not None:
+            return repeated
+        channel, user_id = inbound.channel, inbound.user_id
+        return await self._service.answer(
+            question_id, inbound.text, channel, user_id, message_id=inbound.message_id
+        )
+
+    async def close_choices(self, session_id: str) -> None:
+        """Close the questions that the session's replies ended with: its next turn begins."""
+        await self._service.close_choices(session_id)
 
     async def stop_parked(self, session_id: str) -> bool:
         """Stop the session's parked turn; False if it has none."""
@@ -105,6 +150,25 @@ def answer_text(question: StoredQuestion) -> str:
 def _is_of_conversation(shown: ShownQuestion, session_id: str) -> bool:
     """Whether the question belongs to the conversation with this id or to a successor of it."""
     return base_session_id(shown.question.session) == base_session_id(session_id)
+
+
+def _person(inbound: Inbound) -> str:
+    return f"{inbound.channel}:{inbound.user_id}"
+
+
+def _with_choice(asked: Sequence[ShownQuestion], inbound: Inbound, passed: Inbound) -> Inbound:
+    """The message, with the choice for its number if the last reply to the person ended with one.
+
+    In a private chat the number is replaced when the turn begins.
+    """
+    ended = [one for one in asked if one.question.ends_turn and one.person == inbound.user_id]
+    if not ended or passed.text == inbound.text or not passed.text.endswith(inbound.text):
+        return passed
+    choices = (*ended[-1].question.choices, "Other")
+    found = find_choice(inbound.text, choices) if inbound.text.strip()[:1].isdigit() else None
+    if found is None or not _could_be_read(ended[-1], inbound):
+        return passed
+    return replace(passed, text=passed.text.removesuffix(inbound.text) + found[0])
 
 
 def _could_be_read(shown: ShownQuestion, inbound: Inbound) -> bool:

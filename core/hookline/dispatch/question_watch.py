@@ -41,13 +41,17 @@ class QuestionWatch:
         self._resume = resume
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
-        self._open: set[str] = set()
 
     def start(self) -> None:
         """Look for closed questions now, and from now on whenever something changes."""
         self._changed.set()
         if self._task is None or self._task.done():
+            self._engine.bus.signals.connect("reply_sent", self._reply_sent)
             self._task = self._engine.background.start_endless(self._watch())
+
+    def _reply_sent(self, reply: Reply, ctx: object = None) -> None:
+        if reply.question:  # it may have been closed while it was being sent
+            self._changed.set()
 
     @property
     def _service(self) -> QuestionService:
@@ -89,37 +93,38 @@ class QuestionWatch:
     async def _look(self) -> None:
         """Handle everything that has changed since the last look."""
         await self._service.close_expired()
-        still_open = {question.id for question in await self._service.table.open()}
-        closed, self._open = self._open - still_open, still_open
-        for question_id in closed:
-            question = await self._service.table.get(question_id)
-            if question is not None:
-                await self._tell_closed(question)
+        for question, place in await self._service.table.closed_places():
+            if self._engine.sends(place.channel) and await self._service.table.close_place(
+                question.id, place
+            ):
+                await self._tell_closed(question, place)
         for row in await self._service.table.answered_turns():
             resume = partial(self._resume, row["session_id"])
             self._engine.work.received(row["channel"], row["chat_id"], resume)
 
-    async def _tell_closed(self, question: StoredQuestion) -> None:
-        """Take the buttons from each chat that showed the question, and say who answered."""
-        text = closing_text(question)
-        for number, place in enumerate(await self._service.table.chats(question.id)):
-            if not self._engine.sends(place.channel):
-                continue
-            channel = self._outbox.channels.get(place.channel)
-            if channel is not None and place.message:
-                try:
-                    await channel.question_closed(place.chat_id, place.message, text)
-                except Exception as error:
-                    log.info("channel %s cannot close a question: %s", place.channel, error)
-            if not _answered_here(question, place):
-                await self._post(place, question.id, number, text)
+    async def _tell_closed(self, question: StoredQuestion, place: QuestionPlace) -> None:
+        """Take the buttons from a chat that showed the question, and say there who answered.
 
-    async def _post(self, place: QuestionPlace, question_id: str, number: int, text: str) -> None:
+        A question that a reply ended with is closed without a word: its answer is in the chat.
+        """
+        if not question.ends_turn and await self._service.table.withdraw_reply(place.reply_id):
+            return  # it was never shown there
+        text = closing_text(question)
+        channel = self._outbox.channels.get(place.channel)
+        if channel is not None and place.message:
+            try:
+                await channel.question_closed(place.chat_id, place.message, text)
+            except Exception as error:
+                log.info("channel %s cannot close a question: %s", place.channel, error)
+        if not question.ends_turn and not _answered_here(question, place):
+            await self._post(place, question.id, text)
+
+    async def _post(self, place: QuestionPlace, question_id: str, text: str) -> None:
         session = Session("", place.channel, place.chat_id, None, clock.now(), kind="none")
         reply = Reply(
             session,
             text,
-            id=f"question-{question_id}-closed-{number}",
+            id=f"{place.reply_id}-closed",
             kind="notice",
             person=place.person,
             question=question_id,

@@ -95,8 +95,14 @@ class SessionRecovery:
     ) -> None:
         ctx = TurnContext(self.engine, state, message=inbound)
         try:
-            passed = await self.processor.check(ctx, inbound, inbox_id)
-            if isinstance(passed, Deny):
+            passed: Inbound | Deny | str = await self.processor.check(ctx, inbound, inbox_id)
+            if isinstance(passed, Inbound):
+                passed = await self.processor.questions.take_answer(inbound, passed)
+            if isinstance(passed, str):
+                await self.processor.close(
+                    ctx, inbound, inbox_id, "command", passed, left_over=True
+                )
+            elif isinstance(passed, Deny):
                 await self.processor.close(
                     ctx, inbound, inbox_id, "denied", passed.reason, left_over=True
                 )

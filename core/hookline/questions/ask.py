@@ -203,8 +203,8 @@ class _TurnQuestion:
             return False
         for number, chat in enumerate(chats):
             reply_id = f"question-{stored.id}-{number}"
-            place = QuestionPlace(chat.channel, chat.chat_id, chat.person, "")
-            await self._service.table.add_chat(stored.id, place, reply_id)
+            place = QuestionPlace(chat.channel, chat.chat_id, chat.person, reply_id)
+            await self._service.table.add_chat(stored.id, place)
             await self._post(self._question_reply(stored, chat, reply_id))
         crash.point("after-shown")
         if not any(self._is_own(chat) for chat in chats):

@@ -30,6 +30,7 @@ ID_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 """Without characters that look like others."""
 ID_CHARS = 6
 """31^6 ids, about 9 x 10^8. Closed questions are deleted after a week."""
+NOT_ANSWERABLE = "You may not answer this question. Nothing was changed."
 CLOSED = "That question is already answered or closed. Nothing was changed."
 
 
@@ -62,32 +63,46 @@ class QuestionService:
         return await self.table.get(question_id.strip().upper())
 
     async def answer(
-        self, question_id: str, typed: str, channel: str, user_id: str
+        self, question_id: str, typed: str, channel: str, user_id: str, *, message_id: str = ""
     ) -> StoredQuestion:
-        """Answer an open question; see the protocol."""
+        """Answer an open question; see the protocol. ``message_id`` is that of the answer."""
         question = await self.get(question_id)
         if question is None or question.state != "open":
             raise QuestionClosed(closed_text(question))
         if not await self.may_answer(question, channel, user_id):
-            raise NotAnswerable("You may not answer this question. Nothing was changed.")
+            raise NotAnswerable(NOT_ANSWERABLE)
         found = find_choice(typed, question.choices) if question.choices else (typed.strip(), "")
         if found is None or not found[0]:
             raise NoSuchChoice(
                 f"{typed.strip()!r} is not one of the choices. Answer with a number or one of: "
                 f"{', '.join(question.choices)}."
             )
-        return await self.settle(question, QuestionAnswer(*found, by=f"{channel}:{user_id}"))
+        answer = QuestionAnswer(*found, by=f"{channel}:{user_id}")
+        return await self.settle(question, answer, message_id)
+
+    async def close_choices(self, session_id: str) -> None:
+        """Close the questions that earlier replies of the session ended with."""
+        for question in await self.table.open_choices(session_id):
+            await self.close(question, "closed")
 
     async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
-        """Whether a person may answer: the operator, and who the service ``Access`` permits."""
+        """Whether a person may answer: the operator, and who the service ``Access`` permits.
+
+        A question that a reply ended with is answered by the person who got the reply, because
+        the answer is their message.
+        """
+        if question.ends_turn:
+            return channel == question.channel and question.asker in ("", user_id)
         if channel == TERMINAL:
             return True
         access: Access | None = self._engine.services.get(Access)
         return access is not None and await access.may_answer(question, channel, user_id)
 
-    async def settle(self, question: StoredQuestion, answer: QuestionAnswer) -> StoredQuestion:
+    async def settle(
+        self, question: StoredQuestion, answer: QuestionAnswer, message_id: str = ""
+    ) -> StoredQuestion:
         """Store an answer of someone who may give it. Raises ``QuestionClosed``, ``StoreError``."""
-        if not await self.table.answer(question.id, answer):
+        if not await self.table.answer(question.id, answer, message_id):
             raise QuestionClosed(closed_text(await self.table.get(question.id)))
         crash.point("after-answer")
         answered = replace(question, state="answered", answer=answer)
@@ -110,7 +125,8 @@ class QuestionService:
     async def _announce(self, question: StoredQuestion) -> None:
         """Wake the call that waits for the question, here or in another process."""
         self.wake(question.id)
-        self._engine.bus.signals.send("question_closed", question)
+        if not question.ends_turn:
+            self._engine.bus.signals.send("question_closed", question)
         await self._engine.store.notify(QUESTIONS_TOPIC, question.id)
 
     def wake(self, question_id: str) -> None:

@@ -34,12 +34,16 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPlace:
-    """A chat in which a question was shown; ``message`` is empty until it was delivered."""
+    """A chat that shows a question, in the reply with the id ``reply_id``.
+
+    ``message`` is the platform's id of that, empty until it was delivered.
+    """
 
     channel: str
     chat_id: str
     person: str
-    message: str
+    reply_id: str
+    message: str = ""
 
 
 class QuestionTable:
@@ -63,18 +67,7 @@ class QuestionTable:
 
     async def insert(self, question: StoredQuestion, turn_id: str, call_key: str) -> None:
         """Store an open question of a turn's call."""
-        body = {
-            "text": question.text,
-            "preview": question.preview,
-            "choices": [str(choice) for choice in question.choices],
-            "reason": question.reason,
-            "tool": question.tool,
-            "marks": list(question.marks),
-            "covers": list(question.covers),
-        }
-        row = {name: getattr(question, name) for name in _COLUMNS}
-        row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
-        await self._write(("insert_question", {**row, "body": dump(body)}), durable=True)
+        await self._write(insert_question(question, turn_id, call_key), durable=True)
 
     async def get(self, question_id: str) -> StoredQuestion | None:
         """A question by its id."""
@@ -110,23 +103,50 @@ class QuestionTable:
             for row in rows
         ]
 
-    async def add_chat(self, question_id: str, place: QuestionPlace, reply_id: str) -> None:
-        """Record that the reply ``reply_id`` shows the question in a chat."""
-        row = {"question_id": question_id, "channel": place.channel, "chat_id": place.chat_id}
-        row |= {"person": place.person, "reply_id": reply_id}
-        await self._write(("insert_question_chat", row))
+    async def add_chat(self, question_id: str, place: QuestionPlace) -> None:
+        """Record that a chat shows the question."""
+        await self._write(insert_question_chat(question_id, place))
 
-    async def chats(self, question_id: str) -> list[QuestionPlace]:
-        """The chats in which a question was shown."""
+    async def closed_places(self) -> list[tuple[StoredQuestion, QuestionPlace]]:
+        """The closed questions, with each chat that has not learned it."""
         return [
-            QuestionPlace(row["channel"], row["chat_id"], row["person"], row["delivered_id"] or "")
-            for row in await self._rows("question_chats", id=question_id)
+            (
+                _question(row),
+                QuestionPlace(
+                    row["shown_channel"],
+                    row["shown_chat"],
+                    row["person"],
+                    row["reply_id"],
+                    row["delivered_id"] or "",
+                ),
+            )
+            for row in await self._rows("closed_questions")
         ]
 
-    async def answer(self, question_id: str, answer: QuestionAnswer) -> bool:
-        """Answer a question, durably; False if it is no longer open."""
+    async def close_place(self, question_id: str, place: QuestionPlace) -> bool:
+        """Record that the chat learns that the question is closed; False if it has already."""
+        row = {"id": question_id, "channel": place.channel, "chat_id": place.chat_id}
+        return bool(await self._write_counted("close_question_chat", **row))
+
+    async def withdraw_reply(self, reply_id: str) -> bool:
+        """Give up a reply that was not sent yet; False if it was."""
+        return bool(await self._write_counted("withdraw_reply", id=reply_id))
+
+    async def open_choices(self, session_id: str) -> list[StoredQuestion]:
+        """The open questions that earlier replies of the session ended with."""
+        return [_question(row) for row in await self._rows("open_choices", session_id=session_id)]
+
+    async def answered_by(self, person: str, message_id: str) -> StoredQuestion | None:
+        """The question that a message of a person, named as ``channel:user``, has answered."""
+        return _first(await self._rows("answered_by_message", by=person, message=message_id))
+
+    async def answer(self, question_id: str, answer: QuestionAnswer, message_id: str = "") -> bool:
+        """Answer a question, durably; False if it is no longer open.
+
+        ``message_id`` is the id of the message with the answer.
+        """
         row: dict[str, Any] = {"id": question_id, "now": clock.now(), "by": answer.by}
-        row |= {"choice": str(answer.choice), "words": answer.words}
+        row |= {"choice": str(answer.choice), "words": answer.words, "message": message_id}
         return bool(await self._write_counted("answer_question", **row))
 
     async def close(self, question_id: str, state: QuestionState) -> bool:
@@ -181,6 +201,30 @@ class QuestionTable:
 
 
 _COLUMNS = ("id", "kind", "channel", "chat_id", "asker", "created", "expires")
+REPLY_KEY = "reply"
+"""The call key of a question that a reply ended with."""
+
+
+def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> Statement:
+    """The statement that stores an open question of a turn."""
+    body = {
+        "text": question.text,
+        "preview": question.preview,
+        "choices": [str(choice) for choice in question.choices],
+        "reason": question.reason,
+        "tool": question.tool,
+        "marks": list(question.marks),
+        "covers": list(question.covers),
+    }
+    row = {name: getattr(question, name) for name in _COLUMNS}
+    row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
+    return "insert_question", {**row, "body": dump(body)}
+
+
+def insert_question_chat(question_id: str, place: QuestionPlace) -> Statement:
+    """The statement that records that a chat shows a question."""
+    row = {"question_id": question_id, "channel": place.channel, "chat_id": place.chat_id}
+    return "insert_question_chat", {**row, "person": place.person, "reply_id": place.reply_id}
 
 
 def new_question(
@@ -247,4 +291,5 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         answer,
         marks,
         covers,
+        row["call_key"] == REPLY_KEY,
     )

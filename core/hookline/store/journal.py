@@ -149,11 +149,22 @@ class Journal:
         statements += [self._reply(reply, None, left_over)] if reply is not None else []
         return self._write(statements, durable=reply is not None)
 
+    def queue_inbound(self, inbox_id: str, session_id: str, notice: Reply) -> Awaitable[None]:
+        """Leave a message until the session's parked turn has its answer, and store a notice."""
+        queued: Statement = ("queue_inbox", {"id": inbox_id, "session_id": session_id})
+        return self._write([queued, self._reply(notice, None)], durable=True)
+
+    def withdraw_inbound(self, channel: str, chat_id: str, message_id: str) -> Awaitable[int]:
+        """Mark a message of :meth:`queue_inbound` as done; 0 if there is none."""
+        row = {"channel": channel, "chat_id": chat_id, "message_id": message_id}
+        return self._write_counted([("withdraw_inbox", row)], False)
+
     async def open_inbox(
         self, channel: str | None = None, chat_id: str = ""
     ) -> list[Mapping[str, Any]]:
         """Messages without a turn, oldest first, of one chat or all: ``id owner inbound``."""
-        rows = await self._rows("open_inbox", channel=channel, chat_id=chat_id)
+        place = {"channel": channel, "chat_id": chat_id, "now": clock.now()}
+        rows = await self._rows("open_inbox", **place)
         found = [(row, stored_inbound(row["id"], row["body"])) for row in rows]
         return [{**row, "inbound": inbound} for row, inbound in found if inbound is not None]
 
@@ -238,9 +249,9 @@ class Journal:
 
     def delete_session(self, session_id: str) -> Awaitable[None]:
         """Delete a session with all its rows."""
-        parts = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
-        parts = (*parts, "question_chats", "questions")
-        names = [f"delete_session_{part}" for part in parts] + ["delete_session"]
+        history = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
+        names = [f"delete_session_{part}" for part in (*history, "question_chats", "questions")]
+        names.append("delete_session")
         return self._write([(name, {"id": session_id}) for name in names])
 
     async def messages(self, session_id: str, first: int = 0) -> list[Mapping[str, Any]]:
@@ -322,9 +333,17 @@ class Journal:
         return self._write(statements)
 
     async def end_turn(
-        self, turn: Mapping[str, Any], reply: Reply | None, *, left_over: bool, direct: bool
+        self,
+        turn: Mapping[str, Any],
+        reply: Reply | None,
+        *,
+        left_over: bool,
+        direct: bool,
+        question: Sequence[Statement] = (),
     ) -> Mapping[str, Any] | None:
         """End a turn and store its reply in the outbox, durably.
+
+        ``question`` stores the question that the reply ends with.
 
         ``turn`` has ``id session_id inbox_id last state stop iterations error warm_until``. The
         reply of a ``left_over`` turn gets no owner, because this process may not run the channel.
@@ -339,6 +358,7 @@ class Journal:
         statements: list[Statement] = [
             ("end_turn", {**turn, "now": clock.now()}),
             ("set_warm", warm),
+            *question,
         ]
         statements += [("close_inbox", turn)] if turn["inbox_id"] else []
         statements += [self._reply(reply, turn["id"], left_over)] if reply is not None else []

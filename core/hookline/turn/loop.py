@@ -17,6 +17,7 @@ from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, S
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
 from hookline_hookspecs.questions import Question, Questions
+from hookline_hookspecs.replies import Reply
 from hookline_hookspecs.requests import ModelRequest, ModelResponse
 from hookline_hookspecs.steps import Failure
 from hookline_hookspecs.tool_results import ToolResult
@@ -25,11 +26,19 @@ from .. import clock
 from ..bus.implementation import MiddlewareError, describe, error_text
 from ..engine import Engine
 from ..questions.ask import TurnParked, TurnStopped
-from ..questions.service import QuestionService
+from ..questions.service import QuestionService, new_question_id
+from ..questions.table import (
+    REPLY_KEY,
+    QuestionPlace,
+    insert_question,
+    insert_question_chat,
+    new_question,
+)
 from ..sessions.context import TurnContext
 from ..sessions.history import drop_expired_context
 from ..sessions.prompt import envelope, notices
 from ..sessions.state import ActiveTurn, Outcome, set_question
+from ..store.journal import Statement
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
 from .model_call import call_model, sanitize_response, turn_request
@@ -324,6 +333,7 @@ async def _store_end(ctx: TurnContext) -> None:
     outcome.reply = reply.text
     if outcome.stop != "error":
         reply = await engine.bus.pipeline("pre_reply", ctx, reply)
+    reply, question = _store_choices(turn, reply)
     outcome.reply, outcome.sent = reply.text, reply
     await turn.pass_point("before-reply")
     if outcome.question is not None:
@@ -342,7 +352,7 @@ async def _store_end(ctx: TurnContext) -> None:
     stored_reply = reply if state.record.kind == "chat" else None
     try:
         outcome.claimed = await engine.journal.end_turn(
-            row, stored_reply, left_over=turn.left_over, direct=turn.direct
+            row, stored_reply, left_over=turn.left_over, direct=turn.direct, question=question
         )
     finally:
         await turn.flush()
@@ -354,6 +364,24 @@ async def _close_questions(ctx: TurnContext) -> None:
     questions: QuestionService = ctx.engine.services[Questions]
     for question in await questions.table.open_of_turn(ctx.active_turn.id):
         await questions.close(question, "closed")
+
+
+def _store_choices(turn: ActiveTurn, reply: Reply) -> tuple[Reply, list[Statement]]:
+    """The reply with the id of the question that its buttons answer, and what stores that.
+
+    It is open until the session's next turn begins.
+    """
+    if not (turn.can_park and reply.choices) or reply.question:
+        return reply, []
+    question = new_question(
+        Question(reply.text, reply.choices), new_question_id(), reply.session, reply.person, None
+    )
+    session = reply.session
+    place = QuestionPlace(session.channel, session.chat_id, reply.person, reply.id)
+    return replace(reply, question=question.id), [
+        insert_question(question, turn.id, REPLY_KEY),
+        insert_question_chat(question.id, place),
+    ]
 
 
 def _reply_text(outcome: Outcome) -> str:

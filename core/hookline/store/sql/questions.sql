@@ -11,9 +11,14 @@ SELECT * FROM questions WHERE id = :id;
 SELECT * FROM questions WHERE turn_id = :turn_id AND call_key = :call_key
 ORDER BY created DESC LIMIT 1;
 
+-- name: answered_by_message
+SELECT * FROM questions WHERE message = :message AND message <> '' AND answered_by = :by;
+
 -- name: open_questions
--- Of a session, of those that belong to a chat or are shown there, or all.
+-- Of a session, of those that belong to a chat or are shown there, or all; without those that a
+-- reply ended with, whose answer is a message.
 SELECT q.* FROM questions q WHERE q.state = 'open' AND (q.expires IS NULL OR q.expires > :now)
+AND q.call_key <> 'reply'
 AND (:session_id IS NULL OR q.session_id = :session_id)
 AND (:channel IS NULL OR (q.channel = :channel AND q.chat_id = :chat_id) OR EXISTS
      (SELECT 1 FROM question_chats c WHERE c.question_id = q.id AND c.channel = :channel
@@ -34,9 +39,25 @@ WHERE c.channel = :channel AND c.chat_id = :chat_id AND q.state = 'open'
 AND (q.expires IS NULL OR q.expires > :now)
 ORDER BY q.created, q.id;
 
--- name: question_chats
-SELECT c.*, o.delivered_id AS delivered_id FROM question_chats c
-LEFT JOIN outbox o ON o.id = c.reply_id WHERE c.question_id = :id;
+-- name: open_choices
+-- The questions that earlier replies of the session ended with.
+SELECT * FROM questions WHERE session_id = :session_id AND state = 'open' AND call_key = 'reply';
+
+-- name: closed_questions
+-- The closed questions, with each chat that has not learned it.
+SELECT q.*, c.channel AS shown_channel, c.chat_id AS shown_chat, c.person AS person,
+       c.reply_id AS reply_id, o.delivered_id AS delivered_id
+FROM question_chats c JOIN questions q ON q.id = c.question_id
+LEFT JOIN outbox o ON o.id = c.reply_id
+WHERE c.closed = 0 AND q.state NOT IN ('open', 'held') AND (o.state IS NULL OR o.state <> 'sending');
+
+-- name: withdraw_reply!
+-- A reply that was not sent yet is not sent any more.
+UPDATE outbox SET state = 'failed' WHERE id = :id AND state = 'pending';
+
+-- name: close_question_chat!
+UPDATE question_chats SET closed = 1
+WHERE question_id = :id AND channel = :channel AND chat_id = :chat_id AND closed = 0;
 
 -- name: insert_question_chat!
 INSERT INTO question_chats (question_id, channel, chat_id, person, reply_id)
@@ -45,7 +66,7 @@ ON CONFLICT (question_id, channel, chat_id) DO NOTHING;
 
 -- name: answer_question!
 UPDATE questions SET state = 'answered', choice = :choice, words = :words, answered_by = :by,
-                     closed = :now
+                     message = :message, closed = :now
 WHERE id = :id AND state = 'open' AND (expires IS NULL OR expires > :now);
 
 -- name: close_question!

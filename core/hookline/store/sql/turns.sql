@@ -10,9 +10,17 @@ UPDATE inbox SET state = :state, session_id = COALESCE(:session_id, session_id) 
 -- The parameters are those of the turn that answered the message.
 UPDATE inbox SET state = 'done' WHERE id = :inbox_id;
 
+-- name: queue_inbox!
+-- Leaves a message, without an owner, until the session's parked turn has its answer.
+UPDATE inbox SET state = 'queued', session_id = :session_id, owner = NULL WHERE id = :id;
+
+-- name: withdraw_inbox!
+UPDATE inbox SET state = 'done' WHERE channel = :channel AND chat_id = :chat_id
+AND message_id = :message_id AND state = 'queued';
+
 -- name: claim_inbox!
 UPDATE inbox SET owner = :node
-WHERE id = :id AND state = 'new' AND (owner IS NULL OR owner = :previous);
+WHERE id = :id AND state IN ('new', 'queued') AND (owner IS NULL OR owner = :previous);
 
 -- name: claim_pending!
 UPDATE inbox SET owner = :node
@@ -30,8 +38,11 @@ ORDER BY +received, id;
 
 -- name: open_inbox
 -- A message in state taken has a turn, which is finished separately; one in state files_pending
--- waits for its channel.
-SELECT * FROM inbox WHERE state <> 'done' AND state = 'new'
+-- waits for its channel, and one in state queued for the answer to a question of its session.
+SELECT * FROM inbox WHERE state <> 'done' AND (state = 'new' OR (state = 'queued' AND NOT EXISTS
+    (SELECT 1 FROM turns t JOIN questions q ON q.turn_id = t.id
+     WHERE t.session_id = inbox.session_id AND t.state = 'running' AND t.parked = 1
+     AND q.state = 'open' AND (q.expires IS NULL OR q.expires > :now))))
 AND (:channel IS NULL OR (channel = :channel AND chat_id = :chat_id)) ORDER BY +received, id;
 
 -- name: prune_inbox!

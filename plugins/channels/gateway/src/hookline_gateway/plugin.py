@@ -1,4 +1,4 @@
-"""Adds the gateway's slash commands, presses, authors and message changes."""
+"""Adds the gateway's command, and the authors and changes of messages."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ from hookline_hookspecs import (
     Host,
     Inbound,
     Plugin,
-    Reply,
     Turn,
     hookimpl,
 )
 from hookline_hookspecs.gateway import GatewayCommand
-from hookline_hookspecs.parts import is_command
 from pydantic import BaseModel, Field
 
 from .authors import with_author
-from .buttons import Questions
 from .message_changes import MessageChanges
 
 if TYPE_CHECKING:
@@ -49,46 +46,21 @@ class Gateway(Plugin[GatewayConfig]):
 
     def __init__(self, config: GatewayConfig, host: Host) -> None:
         super().__init__(config, host)
-        self._questions = Questions(host)
         self._changes = MessageChanges(host)
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Connect the signals of replies that were sent and messages that are done."""
+        """Provide the service ``GatewayCommand``."""
         host.services.provide(GatewayCommand, self)
-        host.signals.connect("reply_sent", self._reply_sent)
-        host.signals.connect("settled", self._settled)
-
-    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
-        return self._questions.shown(reply)
-
-    def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
-        self._questions.settled(inbound)
-
-    @hookimpl
-    def start_of_turn(self, ctx: Context, turn: Turn) -> None:
-        """Remember who may answer a question of this turn, after a restart too."""
-        if turn.session.kind == "chat" and turn.inbound.user_id:
-            self._questions.wrote(turn.inbound, begins_turn=True)
 
     @hookimpl
     async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
-        """Name the author where the model needs it, and accept an answer to a question only from
-        the person who was asked."""
+        """Handle edits, deletions and reactions, and name the author where the model needs it."""
         if not any(one.network for one in self.host.channels() if one.name == inbound.channel):
             return None
-        self._questions.received(inbound)
         if (denial := await self._changes.note(inbound)) is not None:
             return denial
-        read = inbound
-        if inbound.forwarded or not is_command(inbound.text):
-            answer = await self._questions.answered(inbound)
-            if isinstance(answer, Deny):
-                return answer
-            read = answer or inbound
-        read = with_author(read)
-        self._questions.wrote(inbound, begins_turn=not is_command(read.text))
-        return read
+        return with_author(inbound)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:

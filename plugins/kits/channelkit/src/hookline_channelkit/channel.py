@@ -238,6 +238,10 @@ class NetworkChannel(Channel):
             self.host.log.warning("no private chat with %s: %s", user_id, error)
             return None
 
+    async def question_closed(self, chat_id: str, message_id: str, text: str) -> None:
+        """Remove the buttons of a message. Core sends ``text`` where it is needed."""
+        await self._remove_buttons(chat_id, message_id)
+
     # Called by the client
 
     async def receive(self, event: InboundEvent | Inbound) -> bool:
@@ -267,10 +271,10 @@ class NetworkChannel(Channel):
     def accepted(self, inbound: Inbound) -> None:
         """Handle a message that no plugin has refused.
 
-        The buttons of a press are removed, and the sender is notified of a file that was not
-        accepted.
+        The buttons of a press are removed, unless they answer a stored question, which may stay
+        open. The sender is notified of a file that was not accepted.
         """
-        if inbound.kind == "press" and inbound.target:
+        if inbound.kind == "press" and inbound.target and inbound.text and not inbound.question:
             self.host.spawn(self._remove_buttons(inbound.chat_id, inbound.target), "buttons")
         if (notice := self._downloader.pop_notice(inbound.message_id)) is not None:
             self.host.spawn(self._send_notice(inbound.chat_id, notice), "notice")

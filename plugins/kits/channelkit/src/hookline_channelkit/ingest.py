@@ -116,14 +116,14 @@ class Ingest:
         return replace(event, inbound=inbound)
 
     async def _labelled(self, inbound: Inbound) -> Inbound:
-        """Return a press with its button's label as text.
+        """Return a press with its button's label as text, and the id of the question.
 
-        A press of an unknown button chooses nothing. It gets another id, so that a later press
-        still counts.
+        A press of an unknown button chooses nothing: core answers that the question is closed. It
+        gets another id, so that a later press still counts.
         """
-        label = await self._labels.label_of(inbound.chat_id, inbound.target or "", inbound.text)
-        if label is not None:
-            return replace(inbound, text=label)
+        found = await self._labels.find(inbound.chat_id, inbound.target or "", inbound.text)
+        if found is not None:
+            return replace(inbound, text=found[0], question=found[1])
         return replace(inbound, text="", message_id=f"{inbound.message_id}:unknown")
 
     async def _persist(self, event: InboundEvent) -> bool:

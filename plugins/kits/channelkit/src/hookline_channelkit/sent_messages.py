@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hookline_hookspecs import Host, WorkDistribution
+from hookline_hookspecs import Host, Reply, WorkDistribution
 
 MAX_MESSAGES_PER_CHAT = 16
 MAX_CHATS = 2048
 LABELS_PREFIX = "buttons:"
 """Prefix of chat and message in ``host.storage.kv``."""
 LABELS_SECONDS = 30 * 86_400.0
-"""Seconds after which labels are deleted; presses of those buttons then have no effect."""
+"""Seconds after which labels are deleted; presses of those buttons then choose nothing."""
 PRESS_TIMEOUT = 10.0
 """Seconds that a press waits until the reply that shows its message is recorded."""
 SHARED_PRESS_TIMEOUT, SHARED_PRESS_INTERVAL = 2.0, 0.05
@@ -72,7 +72,7 @@ class _PendingReply:
 
 
 class ButtonLabels:
-    """The labels of every message with buttons, in ``host.storage.kv``.
+    """The labels of every message with buttons, and the id of its question, in ``host.storage.kv``.
 
     A press has only the number of its button. People can press a button as soon as it is shown,
     before its message's id is known. So a press waits while a reply that may contain it is being
@@ -88,11 +88,13 @@ class ButtonLabels:
         """Record that the reply with this id will show buttons in a chat."""
         self._pending.setdefault(reply, _PendingReply(chat))
 
-    async def save(self, reply: str, chat: str, message: str, labels: Sequence[str]) -> None:
-        """Store the labels of a message. A failure is logged."""
-        if reply in self._pending:
-            self._pending[reply].message = message
+    async def save(self, reply: Reply, message: str, labels: Sequence[str]) -> None:
+        """Store the labels of a message of the reply. A failure is logged."""
+        chat = reply.session.chat_id
+        if reply.id in self._pending:
+            self._pending[reply.id].message = message
         value = {"labels": [str(label) for label in labels], "at": self._host.now()}
+        value["question"] = reply.question
         try:
             await self._host.storage.kv.set(_labels_key(chat, message), value)
         except Exception as error:
@@ -103,37 +105,42 @@ class ButtonLabels:
         if (pending := self._pending.pop(reply, None)) is not None:
             pending.done.set()
 
-    async def label_of(self, chat: str, message: str, number: str) -> str | None:
-        """Return the label of button ``number``, from 0.
+    async def find(self, chat: str, message: str, number: str) -> tuple[str, str] | None:
+        """Return the label of button ``number``, from 0, and the id of its question, or "".
 
         None if the message has no such button or is unknown, so that a number never counts as a
-        choice. Text that is not a number is already a label, and is returned.
+        choice. Text that is not a number is already a label.
         """
-        if not (number.isascii() and number.isdecimal()):
-            return number
         with suppress(TimeoutError):
             async with asyncio.timeout(PRESS_TIMEOUT):
                 while (pending := await self._pending_for(chat, message)) is not None:
                     await pending.done.wait()
-        labels = await self._load(chat, message)
+        labels, question = await self._load(chat, message)
         is_shared = self._host.services[WorkDistribution].is_shared
         for _ in range(int(SHARED_PRESS_TIMEOUT / SHARED_PRESS_INTERVAL) if is_shared else 0):
             if labels:
                 break
             await asyncio.sleep(SHARED_PRESS_INTERVAL)
-            labels = await self._load(chat, message)
-        return labels[int(number)] if len(number) < 4 and int(number) < len(labels) else None
+            labels, question = await self._load(chat, message)
+        if not (number.isascii() and number.isdecimal()):
+            return number, question
+        if len(number) < 4 and int(number) < len(labels):
+            return labels[int(number)], question
+        return None
 
     async def _pending_for(self, chat: str, message: str) -> _PendingReply | None:
         """Return the reply in progress that shows a message, or may do so."""
-        is_known = bool(await self._load(chat, message))
+        is_known = bool((await self._load(chat, message))[0])
         ids = (message,) if is_known else (message, "")
         candidates = (one for one in self._pending.values() if one.chat == chat)
         return next((one for one in candidates if one.message in ids), None)
 
-    async def _load(self, chat: str, message: str) -> Sequence[str]:
+    async def _load(self, chat: str, message: str) -> tuple[Sequence[str], str]:
+        """Return the labels of a message, and the id of its question."""
         stored: Any = await self._host.storage.kv.get(_labels_key(chat, message))
-        return stored["labels"] if isinstance(stored, dict) else ()
+        if not isinstance(stored, dict):
+            return (), ""
+        return stored["labels"], str(stored.get("question", ""))
 
     async def prune(self) -> None:
         """Delete old labels."""

@@ -1,9 +1,9 @@
 """Holds back the open work of a restored home until a person releases it.
 
 After the backup was made, its home went on: it may have sent those replies and run those jobs. To
-do nothing twice, open messages, turns and deliveries of a restored home get the state ``held``,
-which nothing processes, and jobs that are due are paused. ``backups/held.json`` in the home records
-them.
+do nothing twice, open messages, turns, questions and deliveries of a restored home get the state
+``held``, which nothing processes and no one can answer, and jobs that are due are paused.
+``backups/held.json`` in the home records them.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ _WORK_KINDS = {
         "UPDATE turns SET state = 'held' WHERE id = ?",
         "UPDATE turns SET state = ? WHERE id = ? AND state = 'held'",
     ),
+    "questions": _WorkKind(
+        "SELECT id, state FROM questions WHERE state = 'open'",
+        "UPDATE questions SET state = 'held' WHERE id = ?",
+        "UPDATE questions SET state = ? WHERE id = ? AND state = 'held'",
+    ),
     "deliveries": _WorkKind(
         "SELECT id, state FROM outbox WHERE state IN ('pending', 'sending')",
         "UPDATE outbox SET state = 'held' WHERE id = ?",
@@ -56,6 +61,8 @@ _WORK_KINDS = {
 }
 
 
+_TABLES = {"jobs": "scheduler_jobs", "questions": "questions"}
+"""The tables that a database need not have."""
 _END_SESSIONS = """UPDATE sessions SET ended = :now WHERE ended IS NULL
 AND id IN (SELECT session_id FROM turns WHERE state = 'running')"""
 
@@ -66,6 +73,7 @@ class HeldWork:
 
     messages: int = 0
     turns: int = 0
+    questions: int = 0
     deliveries: int = 0
     jobs: int = 0
 
@@ -76,7 +84,13 @@ class HeldWork:
         )
 
 
-_SINGULAR = {"messages": "message", "turns": "turn", "deliveries": "delivery", "jobs": "job"}
+_SINGULAR = {
+    "messages": "message",
+    "turns": "turn",
+    "questions": "question",
+    "deliveries": "delivery",
+    "jobs": "job",
+}
 
 
 def hold_open_work(home: Path, now: float) -> HeldWork:
@@ -86,7 +100,7 @@ def hold_open_work(home: Path, now: float) -> HeldWork:
     found_work: dict[str, list[list[Any]]] = {}
     with closing(sqlite3.connect(home / DATABASE)) as connection, connection:
         for name, kind in _WORK_KINDS.items():
-            if name != "jobs" or _has_jobs(connection):
+            if name not in _TABLES or _has_table(connection, _TABLES[name]):
                 found_work[name] = [
                     list(row) for row in connection.execute(kind.find, {"now": now})
                 ]
@@ -122,6 +136,6 @@ def release_held_work(home: Path) -> HeldWork:
     return HeldWork(**{name: len(rows) for name, rows in found_work.items()})
 
 
-def _has_jobs(connection: sqlite3.Connection) -> bool:
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'scheduler_jobs'"
-    return connection.execute(query).fetchone() is not None
+def _has_table(connection: sqlite3.Connection, name: str) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(query, [name]).fetchone() is not None

@@ -10,13 +10,11 @@ from contextlib import suppress
 from typing import Any
 
 from hookline_hookspecs import (
-    Context,
     Feature,
     Fenced,
     GatewayService,
     HooklineError,
     Host,
-    Reply,
     StoreError,
     features,
 )
@@ -27,7 +25,7 @@ from .chat_queue import ChatQueue
 from .config import ClusterConfig
 from .nodes import BEAT_SECONDS, ClusterNodes
 from .owned_channels import OwnedChannels
-from .turn_events import TurnEventSender, announce_question, receive_questions
+from .turn_events import TurnEventSender
 
 FRESH_NODE_SECONDS = 6.0
 """Seconds of silence after which the work of a process is checked: it may be dead."""
@@ -82,13 +80,11 @@ class ClusterMember:
         self._nodes.kind = kind
         await self._nodes.beat()
         await self._nodes.tidy()
-        self.host.signals.connect("reply_sent", self._reply_sent)
         self.host.spawn(self._beat(), "beat")
         self.host.spawn(self._sweep(works=turns > 0), "sweep")
         if turns:
             listening = asyncio.Event()
             self.host.spawn(self._listen_for_arrivals(listening), "hear")
-            self.host.spawn(receive_questions(self.host, self.is_remote), "hear of questions")
             TurnEventSender(self.host, self._needs_events).listen()
             async with asyncio.timeout(LISTEN_TIMEOUT):
                 await listening.wait()
@@ -129,12 +125,6 @@ class ClusterMember:
             with suppress(HooklineError):
                 await self._nodes.leave()
         await self._queue.close()
-
-    def _reply_sent(self, reply: Reply, ctx: Context | None = None) -> Awaitable[None] | None:
-        """Announce a question that this process has shown to the workers."""
-        if not reply.choices or reply.session.channel not in self.channels.owned_names:
-            return None
-        return announce_question(self.host, reply)
 
     def arrived(self, channel: str, chat_id: str) -> None:
         """Queue a chat for a worker."""

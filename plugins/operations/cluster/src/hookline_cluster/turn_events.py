@@ -1,8 +1,7 @@
 """Sends what a turn shows while it runs from the worker to the gateway.
 
 Events are sent with ``NOTIFY``, outside of transactions and at most four times a second for a turn.
-Lost events do no harm, because the reply comes through the outbox. In the other direction, gateways
-announce to workers which questions were shown, and as which messages.
+Lost events do no harm, because the reply comes through the outbox.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from hookline_hookspecs import (
     Host,
     Inbound,
     RemoteTurnEvent,
-    Reply,
-    Session,
     StoreError,
     ToolResult,
     Turn,
@@ -32,8 +29,6 @@ from hookline_hookspecs.drivers import Store
 log = logging.getLogger("hookline.plugin.cluster")
 TURN_EVENTS_TOPIC = "cluster:news:"
 """The prefix of the topic of turn events, before the channel."""
-QUESTIONS_TOPIC = "cluster:shown"
-"""The topic of questions that were shown."""
 SEND_INTERVAL = 0.25
 MAX_TEXT_CHARS = 3_000
 """Characters of text in one payload, whose limit is 7,000 bytes."""
@@ -158,43 +153,6 @@ async def receive_turn_events(host: Host, channel: str) -> None:
         async for payload in payloads:
             if payload:
                 host.signals.send("remote_turn", RemoteTurnEvent(**json.loads(payload)))
-
-
-async def announce_question(host: Host, reply: Reply) -> None:
-    """Announce to workers that a question was shown."""
-    session = reply.session
-    payload_data = {
-        "session": [session.id, session.channel, session.chat_id, session.created],
-        "reply": {
-            "id": reply.id,
-            "in_reply_to": reply.in_reply_to,
-            "choices": [str(choice) for choice in reply.choices],
-            "delivered": reply.delivered,
-            "thread": reply.thread,
-            "kind": reply.kind,
-            "person": reply.person,
-        },
-    }
-    try:
-        await host.services[Store].notify(QUESTIONS_TOPIC, encode_payload(payload_data))
-    except StoreError as error:
-        log.warning("cannot announce a question to workers: %s", error)
-
-
-async def receive_questions(host: Host, is_remote: Callable[[str], bool]) -> None:
-    """Send ``reply_sent`` for questions that other processes have shown, until cancelled."""
-    async with host.services[Store].listen(QUESTIONS_TOPIC) as payloads:
-        async for payload in payloads:
-            if not payload:
-                continue
-            payload_data = json.loads(payload)
-            id_, channel, chat_id, created = payload_data["session"]
-            if is_remote(channel):
-                row = payload_data["reply"]
-                for name in ("choices", "delivered"):
-                    row[name] = tuple(row[name])
-                session = Session(id_, channel, chat_id, None, created)
-                host.signals.send("reply_sent", Reply(session, "", **row))
 
 
 def encode_payload(payload_data: Mapping[str, Any]) -> str:
