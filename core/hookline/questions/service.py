@@ -67,6 +67,8 @@ class QuestionService:
     ) -> StoredQuestion:
         """Answer an open question; see the protocol. ``message_id`` is that of the answer."""
         question = await self.get(question_id)
+        if question is not None and question.state == "expired":
+            await self.close_expired()  # the turn need not wait for the watch to notice
         if question is None or question.state != "open":
             raise QuestionClosed(closed_text(question))
         if not await self.may_answer(question, channel, user_id):

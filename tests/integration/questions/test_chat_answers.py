@@ -1,0 +1,326 @@
+"""Questions in chats: who answers, what an answer does, and what becomes of a parked turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hookline.testing import calls
+from hookline_hookspecs import (
+    Ask,
+    Deny,
+    Inbound,
+    Plugin,
+    Question,
+    Questions,
+    ToolCall,
+    hookimpl,
+    tool,
+)
+from hookline_hookspecs.gateway import GatewayHost
+from hookline_hookspecs.optional_services import Access, QuestionChat
+from hookline_hookspecs.questions import QuestionClosed, QuestionError, StoredQuestion
+from hookline_hookspecs.tool_results import ToolResult
+
+Make = Callable[..., Any]
+CLOSED = "That question is already answered or closed. Nothing was changed."
+
+
+class People(Plugin):
+    """Who may answer: user and boss. Questions are shown in the turn's own chat."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        host.services.provide(Access, self)
+
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        return True
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        return False
+
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        return user_id in ("user", "boss")
+
+    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
+        return [QuestionChat(question.channel, question.chat_id, question.asker)]
+
+
+class Work(Plugin):
+    """A tool that counts its runs."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.ran: list[str] = []
+
+    @tool
+    def launch(self, target: str) -> str:
+        """Launch something."""
+        self.ran.append(target)
+        return "launched"
+
+
+class Guard(Plugin):
+    """Asks about every launch."""
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | Deny | None:
+        return Ask("it leaves the machine", "launch it") if call.name == "launch" else None
+
+
+class StrictGuard(Plugin):
+    """Refuses every launch."""
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | Deny | None:
+        return Deny("launches are over")
+
+
+class Asks(Plugin):
+    """A tool that ends the turn with a question."""
+
+    @tool(read_only=True)
+    def pick(self) -> ToolResult:
+        """Ask."""
+        data = Question("Which colour?", ("Red", "Blue"))
+        return ToolResult(ToolCall("", "", {}), "Asked.", data=data)
+
+
+LAUNCH = [[calls("launch", target="moon")], "done"]
+
+
+async def parked(h: Any, *, text: str = "go", **options: Any) -> StoredQuestion:
+    """Send a message, and return the question that its turn waits for."""
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    await h.channel.say(text, **options)
+    await until(lambda: any(one.question for one in h.channel.sent))
+    await h.runtime.finish_background(5)
+    (question,) = await h.runtime.engine.services[Questions].open()
+    assert [one.text for one in h.channel.sent if one.kind == "answer"] == []
+    return question
+
+
+async def until(found: Callable[[], Any], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not found():
+            await asyncio.sleep(0.01)
+
+
+async def press(h: Any, question: str, label: str, **options: Any) -> None:
+    await h.channel.say(label, kind="press", question=question, target="delivered-1", **options)
+
+
+def told(h: Any) -> str:
+    """What the model was told of the call."""
+    (block,) = h.model.last.messages[-1].blocks
+    return str(block.text)
+
+
+def texts(h: Any) -> list[str]:
+    return [one.text for one in h.channel.sent]
+
+
+@pytest.mark.parametrize("how", ["button", "number", "label", "button without an id"])
+async def test_answer_in_the_chat_runs_the_call_once(harness: Make, how: str) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    assert h.plugin(Work).ran == []
+    if how.startswith("button"):
+        await press(h, question.id if how == "button" else "", "Allow once")
+    else:
+        await h.channel.say({"number": "1", "label": "allow once"}[how])
+    await until(lambda: "done" in texts(h))
+    await press(h, question.id, "Allow once", message_id="later")
+    await until(lambda: CLOSED in texts(h) or "has already answered" in texts(h)[-1])
+    assert h.plugin(Work).ran == ["moon"]
+    assert texts(h).count("done") == 1
+    assert texts(h).count("Answered: Allow once.") == 1
+
+
+async def test_first_of_two_answers_counts(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    await asyncio.gather(
+        press(h, question.id, "Allow once", user="boss", message_id="a"),
+        press(h, question.id, "Deny", user="user", message_id="b"),
+    )
+    await until(lambda: "done" in texts(h) and len(texts(h)) >= 4)
+    answered = [text for text in texts(h) if text.startswith("Answered: ")]
+    refused = [text for text in texts(h) if "has already answered" in text]
+    assert (len(answered), len(refused)) == (1, 1)
+    assert h.plugin(Work).ran == (["moon"] if answered == ["Answered: Allow once."] else [])
+
+
+async def test_only_people_who_may_answer_do(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    await press(h, question.id, "Allow once", user="eve")
+    await until(lambda: "You may not answer this question. Nothing was changed." in texts(h))
+    assert (await h.runtime.engine.services[Questions].get(question.id)).state == "open"
+    assert h.plugin(Work).ran == []
+
+
+async def test_late_answer_does_not_run_the_call(harness: Make, clock: Any) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    clock.ahead(25 * 3600)
+    await press(h, question.id, "Allow once")
+    await until(lambda: "done" in texts(h))
+    assert "That question has expired. Nothing was changed." in texts(h)
+    assert h.plugin(Work).ran == []
+    assert "no one approved it in time" in told(h)
+
+
+async def test_stop_ends_the_parked_turn(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=[LAUNCH[0], "second"])
+    question = await parked(h)
+    await h.channel.say("/stop")
+    await until(lambda: any("topped" in text for text in texts(h)[1:]))
+    await press(h, question.id, "Allow once")
+    await until(lambda: CLOSED in texts(h))
+    await h.channel.say("next")
+    await until(lambda: "second" in texts(h))
+    assert h.plugin(Work).ran == []
+
+
+async def test_messages_wait_in_order_behind_the_question(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=[*LAUNCH, "first", "third"])
+    question = await parked(h)
+    for text in ("one", "two", "three"):
+        await h.channel.say(text, message_id=text)
+    await until(lambda: len(texts(h)) == 4)
+    await h.runtime.gateway_host.recover()
+    assert await h.runtime.gateway_host.withdraw("fake", "chat", "two")
+    await press(h, question.id, "Allow once")
+    await until(lambda: "third" in texts(h))
+    answers = [text for text in texts(h) if text in ("done", "first", "third")]
+    assert answers == ["done", "first", "third"]
+    said = [m.text for m in h.model.last.messages if m.role == "user" and m.text]
+    assert said == ["go", "one", "three"]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "ran", "result"),
+    [
+        ((Work,), ["moon"], "launched"),
+        ((Work, StrictGuard), [], "Denied: launches are over"),
+        ((Guard,), [], "launch is no longer available"),
+    ],
+    ids=["guard is gone", "guard denies", "tool is gone"],
+)
+async def test_changed_configuration_decides_again(
+    harness: Make, plugins: tuple[Any, ...], ran: list[str], result: str
+) -> None:
+    first = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(first)
+    await first.aclose()
+    h = harness(People, *plugins, model=["done"], home=first.home)
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    assert [one.id for one in await h.runtime.engine.services[Questions].open()] == [question.id]
+    assert h.model.requests == []
+    await press(h, question.id, "Allow once", message_id="press")
+    await until(lambda: "done" in texts(h))
+    if Work in plugins:
+        assert h.plugin(Work).ran == ran
+    assert result in told(h)
+
+
+async def test_answer_of_another_process_continues_the_turn_soon(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    other = harness(People, Work, Guard, model=[], home=h.home)
+    await other.aopen()
+    questions = other.runtime.engine.services[Questions]
+    await questions.answer(question.id, "1", "fake", "boss")
+    with pytest.raises(QuestionClosed, match="fake:boss has already answered: Allow once"):
+        await questions.answer(question.id, "2", "terminal", "")
+    await until(lambda: "done" in texts(h), seconds=5.0)
+    assert h.plugin(Work).ran == ["moon"]
+    assert f"The question about launch ({question.id}) was answered by fake:boss: Allow once." in (
+        texts(h)
+    )
+
+
+async def test_press_on_the_reply_that_asks_becomes_the_answer_once(harness: Make) -> None:
+    h = harness(People, Asks, model=[[calls("pick")], "thanks", "later"])
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    await h.channel.say("paint")
+    (shown,) = await h.channel.replies(1)
+    assert shown.question
+    assert shown.choices == ("Red", "Blue")
+    await press(h, shown.question, "Red", user="eve")
+    await press(h, shown.question, "Red", message_id="press")
+    await until(lambda: "thanks" in texts(h))
+    assert h.model.last.messages[-1].text == "Red"
+    await press(h, shown.question, "Blue", message_id="press again")
+    await until(lambda: len(texts(h)) == 4)
+    assert "You may not answer this question. Nothing was changed." in texts(h)
+    assert "has already answered: Red" in texts(h)[-1]
+    assert len(h.model.requests) == 2
+
+
+async def test_press_is_refused_after_the_next_turn_began(harness: Make) -> None:
+    h = harness(People, Asks, model=[[calls("pick")], "fine"])
+    await h.aopen()
+    await h.channel.say("paint")
+    (shown,) = await h.channel.replies(1)
+    await h.channel.say("something else")
+    await h.channel.replies(2)
+    await press(h, shown.question, "Red")
+    await h.channel.replies(3)
+    assert texts(h)[1:] == ["fine", CLOSED]
+
+
+async def test_press_of_an_unknown_button_is_no_message(harness: Make) -> None:
+    h = harness(People, model=[])
+    await h.aopen()
+    for text in ("", "Red"):
+        await h.channel.say(text, kind="press", target="old")
+    await h.channel.replies(2)
+    assert texts(h) == [CLOSED, CLOSED]
+
+
+async def test_press_stored_by_a_dead_process_answers(harness: Make) -> None:
+    """Its process died between storing it and answering."""
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    inbound = Inbound(
+        "fake", "chat", "user", "p1", "Allow once", kind="press", question=question.id
+    )
+    _, stored = h.runtime.engine.journal.receive(inbound, durable=True)
+    await stored
+    await h.aclose()
+    other = harness(People, Work, Guard, model=["done"], home=h.home)
+    await other.aopen()
+    await other.runtime.gateway_host.recover()
+    await until(lambda: "done" in texts(other))
+    assert other.plugin(Work).ran == ["moon"]
+
+
+async def test_answer_typed_before_the_kill_is_not_a_message_afterwards(harness: Make) -> None:
+    """Its process died between answering and closing the message."""
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    inbound = Inbound("fake", "chat", "user", "typed", "1")
+    _, stored = h.runtime.engine.journal.receive(inbound, durable=True)
+    await stored
+    service = h.runtime.engine.services[Questions]
+    await service.answer(question.id, "1", "fake", "user", message_id="typed")
+    await until(lambda: "done" in texts(h))
+    await h.runtime.gateway_host.recover()
+    await until(lambda: "Answered: Allow once." in texts(h))
+    assert h.plugin(Work).ran == ["moon"]
+    assert len(h.model.requests) == 2
+
+
+async def test_host_service_refuses_what_is_no_choice(harness: Make) -> None:
+    h = harness(People, Work, Guard, model=LAUNCH)
+    question = await parked(h)
+    assert GatewayHost in h.runtime.engine.services
+    with pytest.raises(QuestionError, match="'perhaps' is not one of the choices"):
+        await h.runtime.engine.services[Questions].answer(question.id, "perhaps", "fake", "boss")
