@@ -28,13 +28,10 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from .answer_keys import DENY, AnswerKeys
 from .question_text import choice_fragments, question_text
+from .terminal_events import TERMINAL_EVENTS
 
 ESCAPE_TIMEOUT = 0.1
 """Seconds after which Esc counts as that key and not as the start of an arrow key."""
-_TERMINAL_EVENTS = frozenset(
-    {Keys.CPRResponse, Keys.Ignore, Keys.WindowsMouseEvent, Keys.Vt100MouseEvent}
-)
-"""Sent by the terminal, not typed by the person."""
 
 
 @dataclass(slots=True)
@@ -112,6 +109,7 @@ async def ask(
     running: Callable[[Application[Any]], None] = lambda _app: None,
     *,
     own_words: bool = False,
+    terminal_event: Callable[[str], None] = lambda _data: None,
 ) -> str | None:
     """Wait for the answer to a question that is on the screen already.
 
@@ -122,12 +120,13 @@ async def ask(
         screen: where the choices are drawn; None for stdout.
         running: called with the application, so that it can be ended from outside.
         own_words: allow a written answer; the last choice leads there.
+        terminal_event: called with what the terminal sends by itself.
     """
     draft = draft or Draft()
     keys = AnswerKeys(
         question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
     )
-    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for())
+    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for(), terminal_event)
     running(asking.app)
     try:
         return await asking.answer()
@@ -141,9 +140,15 @@ class _QuestionPrompt:
     """Passes keys and the time to :class:`AnswerKeys`, and draws its state."""
 
     def __init__(
-        self, question: Question, keys: AnswerKeys, keyboard: Input | None, screen: Output
+        self,
+        question: Question,
+        keys: AnswerKeys,
+        keyboard: Input | None,
+        screen: Output,
+        terminal_event: Callable[[str], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._terminal_event = terminal_event
         self.keys = keys
         self._timer: asyncio.TimerHandle | None = None
         text = FormattedTextControl(
@@ -177,7 +182,9 @@ class _QuestionPrompt:
         @bindings.add(Keys.Any, eager=True)
         def _(event: KeyPressEvent) -> None:
             for press in event.key_sequence:
-                if press.key not in _TERMINAL_EVENTS and not self.keys.is_over:
+                if press.key in TERMINAL_EVENTS:
+                    self._terminal_event(press.data)
+                elif not self.keys.is_over:
                     key = press.key.value if isinstance(press.key, Keys) else press.key
                     self.keys.press(key, press.data, self._loop.time())
             self._go_on()
