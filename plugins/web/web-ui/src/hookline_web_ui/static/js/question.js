@@ -109,7 +109,7 @@ export function QuestionDock({ question, answer, problem }) {
                 aria-disabled=${busy ? "true" : undefined}
                 onClick=${() => press(choice.id)}
               >
-                ${choice.label}
+                <${Visible} text=${choice.label} />
               </button>`,
           )}
           ${!approval && question.choices?.length
