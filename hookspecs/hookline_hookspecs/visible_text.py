@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 _SPACES = r"\xa0\u1680\u2000-\u200a\u202f\u205f"
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
@@ -69,6 +70,10 @@ _LOOKALIKE_MARK = re.compile(
 )
 """Marks that look like ``/`` and ``.`` between Latin letters."""
 _BACKTICKS = re.compile("`+")
+_ADDRESS = re.compile(
+    r"\s*(?:[a-z][a-z+.-]*:/*)?(?:[^\s/@]*@)?((?:[\w-]+\.)+[^\W\d_]{2,})(?=[/:?#\s]|$)", re.I
+)
+"""An address at the beginning of a link's text; group 1 is its host."""
 
 
 def spell_out(text: str) -> str:
@@ -153,6 +158,20 @@ def shorten_middle(text: str, max_chars: int) -> str:
     tail = room // 3
     left_out = len(text) - room
     return f"{text[: room - tail]}[… {left_out:,} characters left out …]{text[-tail:]}"
+
+
+def other_host(label: str, address: str) -> str:
+    """Return the host to which a link leads if its text names another one; else an empty text."""
+    named = _ADDRESS.match(label)
+    try:
+        target = urlsplit(address)
+        host = target.hostname or target.path.rpartition("@")[2]
+    except ValueError:  # an address that no browser opens
+        return ""
+    if named is None or label.strip() in target.path:
+        return ""
+    name = named[1].lower().removeprefix("www.")
+    return "" if f".{host}".endswith(f".{name}") else host
 
 
 def code_block(text: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from hookline_hookspecs.visible_text import (
     code_block,
     on_one_line,
+    other_host,
     shorten_middle,
     spell_out,
     spell_out_prose,
@@ -34,7 +35,13 @@ def test_ordinary_writing_stays(text: str) -> None:
     assert spell_out(text) == spell_out_prose(text) == text
 
 
-def test_every_hidden_character_of_unicode_is_spell_out() -> None:
+@pytest.mark.parametrize("letter", CASES["lookalikes"])
+def test_lookalike_letter_in_a_latin_word_is_spelled_out(letter: str) -> None:
+    assert spell_out(f"x{letter}y") != f"x{letter}y"
+    assert spell_out(letter * 3) == letter * 3
+
+
+def test_every_hidden_character_of_unicode_is_spelled_out() -> None:
     every = map(chr, range(sys.maxunicode + 1))
     hidden = [c for c in every if unicodedata.category(c) in HIDDEN and c not in " \n\t"]
     assert [c for c in hidden if spell_out(c) == c] == []
@@ -73,3 +80,21 @@ def test_text_cannot_end_its_code_block(text: str) -> None:
     assert fence == last
     assert "\n".join(lines) == text
     assert fence not in lines
+
+
+@pytest.mark.parametrize(
+    ("label", "address", "host"),
+    [
+        ("paypal.com", "https://evil.example/x", "evil.example"),
+        ("https://paypal.com/login", "https://paypal.com.evil.example/", "paypal.com.evil.example"),
+        ("paypal.com", "https://paypal.com@evil.example/", "evil.example"),
+        ("bank@example.org", "mailto:thief@evil.example", "evil.example"),
+        ("www.paypal.com", "https://api.paypal.com/", ""),
+        ("setup.py", "https://example.org/a/setup.py", ""),
+        ("the docs", "https://example.org/", ""),
+    ],
+)
+def test_link_whose_text_names_another_host_says_its_own(
+    label: str, address: str, host: str
+) -> None:
+    assert other_host(label, address) == host

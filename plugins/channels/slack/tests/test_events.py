@@ -8,6 +8,7 @@ import pytest
 from hookline_channelkit import SendOptions
 from hookline_channelkit.testing import malformed
 from hookline_hookspecs import Choice
+from hookline_hookspecs.visible_text import spell_out_prose
 from hookline_slack import events
 from hookline_slack.config import TOKENS, data, manifest_url
 from hookline_slack.renderer import payload_of, rendered
@@ -27,6 +28,7 @@ def test_rendered_text_has_no_pings_and_keeps_its_words(text: str) -> None:
     assert PINGS.findall(shown) == []
     back = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     plain = re.sub(r"<(https?://[^\s<>]+)>", r"\1", re.sub(r"!(?=\[[^\]\n]*\]\()", "", text))
+    plain = spell_out_prose(plain)
     assert back == plain or "&" in text
 
 
@@ -126,3 +128,10 @@ def test_invalid_bot_token_is_explained_without_showing_it(token: str) -> None:
     assert "SLACK_BOT_TOKEN" in problem
     assert token[5:] == "" or token not in problem
     assert bot_token.problem("xoxb-1-2", "slack") is None
+
+
+def test_link_that_names_another_host_says_its_own() -> None:
+    shown = rendered("[paypal.com](https://evil.example/x) and [docs](https://a.example)")
+    assert shown == (
+        "[paypal.com](https://evil.example/x) (→ evil.example) and [docs](https://a.example)"
+    )

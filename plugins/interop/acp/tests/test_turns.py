@@ -124,6 +124,7 @@ def test_hidden_characters_are_shown_and_commands_are_no_markdown(acp_home: AcpH
     assert "\u202e" not in "".join(one.content.text for one in asked.content)
     assert "\\u202etxt" in asked.content[-1].content.text
     assert editor.call("change")[0].title == f"change `` {shown} ``"
+    assert editor.call("change")[0].raw_input == asked.raw_input == {"path": shown}
 
 
 @pytest.mark.parametrize("answer", ["Deny", "cancelled", "something else"])

@@ -7,7 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hookline_channelkit import Renderer, render_markdown
+from hookline_channelkit import HtmlRenderer, Renderer, render_markdown
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,3 +105,11 @@ def test_renderer_is_well_formed_for_any_text(markdown: str) -> None:
 @pytest.mark.parametrize("mark", ["> ", "- ", "**a*", "[", "[a](", "_a__b_", "a`", "![", "<a"])
 def test_renderer_keeps_deeply_nested_text(mark: str) -> None:
     assert "the end" in render_markdown(mark * 2000 + "the end", Html())
+
+
+def test_link_that_names_another_host_says_its_own_and_text_cannot_be_reordered() -> None:
+    text = "[paypal.com](https://evil.example/) `a\u202eb` &#x202e; [docs](https://a.example/)"
+    shown = render_markdown(text, HtmlRenderer())
+    assert '<a href="https://evil.example/">paypal.com</a> (→ evil.example)' in shown
+    assert "<code>a\\u202eb</code> \\u202e" in shown
+    assert shown.endswith('<a href="https://a.example/">docs</a>')

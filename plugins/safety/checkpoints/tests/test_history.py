@@ -82,7 +82,7 @@ def test_deleted_repository_is_restored(repository: WorkspaceChat) -> None:
     (hash_,) = repository.hashes()
     assert "  history changed  clean up" in repository.rewind()
     answer = repository.rewind(hash_)
-    assert ".git is gone, with 4 branches and tags, 2 stash entries" in answer
+    assert ".git is gone or damaged, with 4 branches and tags and 2 stash entries" in answer
     assert f"To restore it: /rewind {hash_} history" in answer
     repository.rewind(f"{hash_} history")
     assert names(work) == before
@@ -293,9 +293,24 @@ def test_folder_that_became_a_link_leads_to_no_other_repository(
     shutil.rmtree(tmp_path / "other")
     assert "is a link" in chat.rewind(f"{hash_} history")
     assert not (tmp_path / "other").exists()
-    assert "is gone, with 4 branches" in chat.rewind(f"{hash_} files history")
+    assert "is gone or damaged, with 4 branches" in chat.rewind(f"{hash_} files history")
     assert {name.split()[-1] for name in names(chat.work / "lib")} >= {"first", "second"}
     assert len(names(chat.work / "lib")) == len(before)
+
+
+@pytest.mark.slow
+def test_shallow_clone_is_restored(make_chat: Callable[..., WorkspaceChat], tmp_path: Path) -> None:
+    build(tmp_path / "origin")
+    work = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/origin", str(work))
+    commit(work, "mine")
+    chat = make_chat(work=work)
+    before = names(work)
+    chat.turn("delete", lambda: shutil.rmtree(work / ".git"))
+    chat.rewind(f"{chat.hashes()[0]} history")
+    assert names(work) == before
+    assert git(work, "rev-list", "--count", "main") == "2"
+    git(work, "fsck", "--full")
 
 
 @pytest.mark.parametrize("damage", ["HEAD", "refs", "config", "objects"])

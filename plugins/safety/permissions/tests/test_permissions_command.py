@@ -10,7 +10,7 @@ import pytest
 from hookline.testing import Harness
 from hookline_permissions import Permissions
 
-from .test_modes import Hands, Town, say
+from .conftest import Hands, Town, say
 
 MakeHarness = Callable[..., Harness]
 

@@ -258,3 +258,14 @@ def test_single_line_step_detail_is_not_folded() -> None:
 def test_empty_choice_is_any_in_search_forms(get: bool, option: str) -> None:
     kind = Field("kind", "Kind", "choice", "", ("", "tool"))
     assert option in render_page(Form("/audit", [kind], "Find", get=get))
+
+
+def test_titles_cells_and_links_of_others_hide_nothing() -> None:
+    hidden = "a\u202etxt.sh p\u0430y"
+    cells = (hidden, Link(hidden, "/x"), Badge(hidden), Code(hidden))
+    table = Table(("name",) * 4, (Row(cells),), title=hidden)
+    text = "[paypal.com](https://evil.example/) &#x202e;"
+    page = render_page(table, Text(hidden), Markdown(text), Diff(hidden, "b"))
+    assert "\u202e" not in page
+    assert page.count('a<span class="control">U+202E</span>txt.sh p<span class="control">') >= 6
+    assert 'paypal.com <span class="control">→ evil.example</span></a>' in page

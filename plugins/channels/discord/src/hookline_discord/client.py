@@ -16,6 +16,7 @@ import hookline_channelkit as kit
 from hookline_channelkit import InboundEvent, Limits, Rate, RemoteFile, SendOptions
 from hookline_hookspecs import Attachment, Audio, HooklineError, Host, Inbound
 from hookline_hookspecs.channels import Feature
+from hookline_hookspecs.visible_text import spell_out
 
 from .config import DiscordConfig
 from .facts import FACTS, FATAL, first_id, invitation
@@ -446,7 +447,12 @@ class DiscordClient(kit.PollingClient):
 def _body(text: str, options: SendOptions) -> Json:
     """Return a message's text and buttons, five in a row; a pressed button sends its number."""
     buttons = [
-        {"type": 2, "style": 2, "label": choice.label.strip()[:80] or "…", "custom_id": str(number)}
+        {
+            "type": 2,
+            "style": 2,
+            "label": spell_out(choice.label).strip()[:80] or "…",
+            "custom_id": str(number),
+        }
         for number, choice in enumerate(options.choices)
     ]
     rows = [{"type": 1, "components": buttons[at : at + 5]} for at in range(0, len(buttons), 5)]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from hookline_channelkit import MarkdownRenderer, render_markdown
 from hookline_hookspecs import Choice
+from hookline_hookspecs.visible_text import spell_out
 
 from .api import Json
 
@@ -99,7 +100,7 @@ def card_content(
     buttons = [
         {
             "tag": "button",
-            "text": {"tag": "plain_text", "content": one.label},
+            "text": {"tag": "plain_text", "content": spell_out(one.label)},
             "type": _STYLES.get(one.style, "default"),
             "behaviors": [{"type": "callback", "value": {"chat": chat, "n": str(number)}}],
         }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hookline_channelkit import MessageTooLong, SendOptions
 from hookline_hookspecs import Choice
+from hookline_hookspecs.visible_text import other_host, spell_out, spell_out_prose
 
 from .config import Json
 from .events import escaped
@@ -20,13 +21,23 @@ STYLES = {"primary", "danger"}
 _HALF = re.compile(r"&\w{0,3}$")
 _QUOTE = re.compile(r"^[ \t]*(?:&gt; ?)+", re.MULTILINE)
 _IMAGE = re.compile(r"!(?=\[[^\]\n]*\]\()")
+_LINK = re.compile(r"\[([^\]\n]+)\]\(<?(\w+:[^\s)>]+)>?(?:\s[^)\n]*)?\)")
 _BARE = re.compile(r"&lt;(https?://[^\s<>]+?)&gt;")
 
 
 def rendered(markdown: str) -> str:
-    """Return Markdown for a markdown block, without mentions; an image becomes a link."""
-    text = _BARE.sub(r"\1", escaped(_IMAGE.sub("", markdown)))
+    """Return Markdown for a markdown block, without mentions; an image becomes a link.
+
+    A link whose text names another host says its own.
+    """
+    shown = _LINK.sub(_with_host, _IMAGE.sub("", spell_out_prose(markdown)))
+    text = _BARE.sub(r"\1", escaped(shown))
     return _QUOTE.sub(lambda quote: quote[0].replace("&gt;", ">"), text)
+
+
+def _with_host(link: re.Match[str]) -> str:
+    host = other_host(link[1], link[2])
+    return f"{link[0]} (→ {host})" if host else link[0]
 
 
 def payload_of(text: str, post: SendOptions) -> Json:
@@ -55,7 +66,7 @@ def _actions(choices: Sequence[Choice]) -> list[Json]:
 
 def _button(number: int, choice: Choice) -> Json:
     """Return a button; its value is its number, which the kit maps to the choice."""
-    label = str(choice)
+    label = spell_out(str(choice))
     shown = label if len(label) <= LABEL else label[: LABEL - 1] + "…"
     button: Json = {
         "type": "button",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import hookline_channelkit as kit
 from hookline_hookspecs import Attachment, Audio, Host
+from hookline_hookspecs.visible_text import spell_out
 
 from .config import TelegramConfig
 from .renderer import TelegramHtml
@@ -156,7 +157,10 @@ class TelegramClient(kit.PollingClient):
 
 def _style(options: kit.SendOptions) -> dict[str, Any]:
     """Return the format and buttons of a text. A button's data, of 64 bytes, is its number."""
-    rows = [[{"text": str(one), "callback_data": str(n)}] for n, one in enumerate(options.choices)]
+    rows = [
+        [{"text": spell_out(str(one)), "callback_data": str(n)}]
+        for n, one in enumerate(options.choices)
+    ]
     return {
         "parse_mode": "HTML" if options.rich else None,
         "link_preview_options": NO_PREVIEW,

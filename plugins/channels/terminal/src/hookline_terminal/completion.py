@@ -146,4 +146,4 @@ def _path(path: str, quote: str, typed: str) -> Completion:
     text = path if quote or not re.search(r"\s", path) else f'"{path}'
     closed = f'{text}"' if text.startswith('"') and not path.endswith("/") else text
     closed = f'{text}"' if quote and not path.endswith("/") else closed
-    return Completion(closed, start_position=-len(typed), display=path)
+    return Completion(closed, start_position=-len(typed), display=one_line(path, 200))

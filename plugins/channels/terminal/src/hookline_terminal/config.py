@@ -19,3 +19,11 @@ class TerminalConfig(BaseModel):
     output_lines: int = Field(
         default=8, ge=2, le=10_000, description="Lines shown of a command's output."
     )
+    notify: bool = Field(
+        default=True,
+        description="Notify of questions and of the end of long turns while the terminal does not "
+        "have the focus: bell, desktop notification, window title.",
+    )
+    notify_seconds: float = Field(
+        default=10.0, ge=0, description="Seconds that a turn takes at least to notify at its end."
+    )

@@ -58,6 +58,7 @@ class LineActions:
         next_mode: called at Shift-Tab.
         show_keys: called at ``?`` on an empty line.
         held: holds output back while another program has the screen.
+        terminal_event: called with what the terminal sends by itself.
     """
 
     above: Callable[[], StyleAndTextTuples]
@@ -68,6 +69,7 @@ class LineActions:
     next_mode: Callable[[], None]
     show_keys: Callable[[], None]
     held: Callable[[], AbstractContextManager[None]]
+    terminal_event: Callable[[str], None]
 
 
 class InputLine:
@@ -250,6 +252,10 @@ class InputLine:
         task.add_done_callback(self._tasks.discard)
 
     # The editor
+
+    def terminal_event(self, data: str) -> None:
+        """Take what the terminal sent by itself."""
+        self._actions.terminal_event(data)
 
     def open_editor(self) -> None:
         """End :meth:`read` to continue in the person's editor."""

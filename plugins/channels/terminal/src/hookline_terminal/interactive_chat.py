@@ -37,6 +37,7 @@ from .conversation import EXIT_COMMANDS, RESUME, TerminalConversation
 from .copy_command import COPY, copy, text_to_copy
 from .input_line import PAUSED, InputLine, LineActions
 from .local_commands import LocalCommands, chat_completer
+from .notifications import TerminalNotifications
 from .past_sessions import CHAT_ID
 from .paste_labels import TypedMessage
 from .question_prompt import Draft, answer_line, ask, closed_line
@@ -62,7 +63,13 @@ class InteractiveChat:
         self._host = host
         self._conversation = conversation
         self._screen = TerminalScreen(sys.stdout)
-        self._transcript = Transcript(host, config, conversation, self._screen)
+        self._notifications = TerminalNotifications(
+            self._screen.send,
+            host.env,
+            enabled=config.notify,
+            long_turn_seconds=config.notify_seconds,
+        )
+        self._transcript = Transcript(host, config, conversation, self._screen, self._turn_ended)
         self._say = self._transcript.write
         self._questions: deque[tuple[Question, _AnswerFuture]] = deque()
         self._local = LocalCommands(host, conversation, self._say, self._transcript.refresh)
@@ -95,12 +102,24 @@ class InteractiveChat:
             self._conversation.mark_answered(reply)  # the reply of the stopped turn is enough
             return
         question = self._conversation.open_question(reply)
-        self._transcript.show(replace(reply, text="") if question is not None else reply)
         if question is not None:
             self._open = question
+            reply = replace(reply, text="")
+        self._transcript.show(reply)
+        if question is not None:
             self._input.pause()
         if self._conversation.resumed is not None:
             self._host.spawn(self._show_recap(), "show the last messages")
+
+    def _turn_ended(self, seconds: float) -> None:
+        if self._open is None:  # a question notifies when it is shown
+            self._notifications.turn_ended(seconds)
+
+    @contextmanager
+    def _other_program(self) -> Iterator[None]:
+        """Leave screen and keyboard to another program."""
+        with self._screen.held(), self._notifications.paused():
+            yield
 
     def _warn(self, sentence: str) -> None:
         """Show a sentence about the input line."""
@@ -115,7 +134,8 @@ class InteractiveChat:
             say=self._warn,
             next_mode=self._local.next_mode,
             show_keys=self._local.show_keys,
-            held=self._screen.held,
+            held=self._other_program,
+            terminal_event=self._notifications.terminal_event,
         )
 
     # The input loop
@@ -125,28 +145,32 @@ class InteractiveChat:
         # Raw all the time, so that no key is lost between two prompts.
         with patch_stdout(raw=True), self._sigint_handled(), self._input.app.input.raw_mode():
             self._input.take_typed_ahead()
-            self._say(fitted(GREETING, window_width()).rstrip("\n"), DIM)
-            self._transcript.refresh()
-            await self._show_recap()
-            while True:
-                if self._questions:
-                    await self._ask_next()
-                    continue
-                if self._open is not None:
-                    await self._ask_open_question()
-                    continue
-                self._screen.app = self._input.app
-                typed = await self._input.read()
-                self._screen.app = None
-                if typed is PAUSED:
-                    continue
-                if typed is None or typed.text.strip().casefold() in EXIT_COMMANDS:
-                    break
-                if typed.text.strip().casefold() == RESUME:
-                    typed = await self._pick_session()
-                if typed.text.strip():
-                    await self._send(typed)
+            with self._notifications.reporting():
+                self._say(fitted(GREETING, window_width()).rstrip("\n"), DIM)
+                self._transcript.refresh()
+                await self._show_recap()
+                await self._read_messages()
             await self._leave()
+
+    async def _read_messages(self) -> None:
+        while True:
+            if self._questions:
+                await self._ask_next()
+                continue
+            if self._open is not None:
+                await self._ask_open_question()
+                continue
+            self._screen.app = self._input.app
+            typed = await self._input.read()
+            self._screen.app = None
+            if typed is PAUSED:
+                continue
+            if typed is None or typed.text.strip().casefold() in EXIT_COMMANDS:
+                return
+            if typed.text.strip().casefold() == RESUME:
+                typed = await self._pick_session()
+            if typed.text.strip():
+                await self._send(typed)
 
     async def _send(self, typed: TypedMessage) -> None:
         first, _, rest = typed.text.strip().partition(" ")
@@ -233,7 +257,8 @@ class InteractiveChat:
             self._say("No session to resume yet.", DIM)
             return TypedMessage("", "")
         try:
-            session_id = await pick(found, partial(recap, self._host), running)
+            preview = partial(recap, self._host)
+            session_id = await pick(found, preview, running, self._notifications.terminal_event)
         finally:
             self._screen.app = None
         line = f"{RESUME} {session_id}" if session_id else ""
@@ -317,6 +342,7 @@ class InteractiveChat:
         self._transcript.commit_tail()
         self._transcript.is_asking = True
         self._screen.write(question_text(question, window_width()))
+        self._notifications.question_opened()
         line = self._input.draft
         draft.text = line.text_before_cursor
 
@@ -331,8 +357,10 @@ class InteractiveChat:
                 running=running,
                 own_words=own_words,
                 next_mode=self._local.next_mode,
+                terminal_event=self._notifications.terminal_event,
             )
         finally:
+            self._notifications.question_closed()
             self._screen.app = None
             self._transcript.restart_clocks()
             self._input.draft = Document(draft.text + line.text_after_cursor, len(draft.text))

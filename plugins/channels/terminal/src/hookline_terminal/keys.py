@@ -37,6 +37,9 @@ class EditableLine(Protocol):
     def open_editor(self) -> None:
         """Continue in the person's editor."""
 
+    def terminal_event(self, data: str) -> None:
+        """Take what the terminal sent by itself."""
+
     def erase(self, buffer: Buffer, count: int) -> None:
         """Remove characters before the cursor, or a whole label."""
 
@@ -58,6 +61,7 @@ def bindings(
     for key, do in {"c-o": expand, "s-tab": next_mode, "c-g": line.open_editor}.items():
         keys.add(key)(_calling(do))
     keys.add("?", filter=Condition(_is_empty))(_calling(show_keys))
+    keys.add(Keys.Ignore)(lambda event: line.terminal_event(event.data))
     return ConditionalKeyBindings(keys, has_focus(DEFAULT_BUFFER))
 
 

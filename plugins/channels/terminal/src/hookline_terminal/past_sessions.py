@@ -85,7 +85,7 @@ async def session_called(host: Host, prefix: str) -> str:
             f"no terminal session {prefix}. Run `hookline chat --resume` to pick one."
         )
     several = "".join(
-        f"\n  {past.id}  {past.when}  {past.name[:60]}" for past in found[:MAX_CANDIDATES]
+        f"\n  {past.id}  {past.when}  {one_line(past.name, 60)}" for past in found[:MAX_CANDIDATES]
     )
     raise CommandError(f"{len(found)} sessions begin with {prefix}:{several}")
 

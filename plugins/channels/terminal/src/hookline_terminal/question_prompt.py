@@ -30,13 +30,10 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from .answer_keys import AnswerKeys
 from .question_text import choice_fragments, question_text
+from .terminal_events import TERMINAL_EVENTS
 
 ESCAPE_TIMEOUT = 0.1
 """Seconds after which Esc counts as that key and not as the start of an arrow key."""
-_TERMINAL_EVENTS = frozenset(
-    {Keys.CPRResponse, Keys.Ignore, Keys.WindowsMouseEvent, Keys.Vt100MouseEvent}
-)
-"""Sent by the terminal, not typed by the person."""
 
 
 @dataclass(slots=True)
@@ -144,6 +141,7 @@ async def ask(
     *,
     own_words: bool = False,
     next_mode: Callable[[], None] = lambda: None,
+    terminal_event: Callable[[str], None] = lambda _data: None,
 ) -> str | QuestionAnswer | None:
     """Wait for the answer to a question that is on the screen already.
 
@@ -155,12 +153,15 @@ async def ask(
         running: called with the application, so that it can be ended from outside.
         own_words: allow a written answer; the last choice leads there.
         next_mode: called at Shift-Tab.
+        terminal_event: called with what the terminal sends by itself.
     """
     draft = draft or Draft()
     keys = AnswerKeys(
         question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
     )
-    asking = _QuestionPrompt(question, keys, keyboard, screen or screen_for(), next_mode)
+    asking = _QuestionPrompt(
+        question, keys, keyboard, screen or screen_for(), next_mode, terminal_event
+    )
     running(asking.app)
     try:
         return await asking.answer()
@@ -180,8 +181,10 @@ class _QuestionPrompt:
         keyboard: Input | None,
         screen: Output,
         next_mode: Callable[[], None],
+        terminal_event: Callable[[str], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._terminal_event = terminal_event
         self.keys = keys
         self._next_mode = next_mode
         self._timer: asyncio.TimerHandle | None = None
@@ -218,7 +221,9 @@ class _QuestionPrompt:
             for press in event.key_sequence:
                 if press.key is Keys.BackTab:
                     self._next_mode()
-                elif press.key not in _TERMINAL_EVENTS and not self.keys.is_over:
+                elif press.key in TERMINAL_EVENTS:
+                    self._terminal_event(press.data)
+                elif not self.keys.is_over:
                     key = press.key.value if isinstance(press.key, Keys) else press.key
                     self.keys.press(key, press.data, self._loop.time())
             self._go_on()

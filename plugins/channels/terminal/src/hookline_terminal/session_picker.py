@@ -15,6 +15,7 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
 from .past_sessions import PastSession
+from .terminal_events import TERMINAL_EVENTS
 
 HEADING = "Resume a session: type to search, ↑ ↓ to choose, Enter, Esc"
 DIM = "fg:ansibrightblack"
@@ -34,6 +35,7 @@ async def pick(
     sessions: Sequence[PastSession],
     preview: Preview,
     running: Callable[[Application[Any]], None] = lambda _app: None,
+    terminal_event: Callable[[str], None] = lambda _data: None,
 ) -> str | None:
     """Ask the person to pick a session; return its id, or None.
 
@@ -41,8 +43,9 @@ async def pick(
         sessions: the sessions to pick from.
         preview: returns the preview lines for a session's id and a width.
         running: called with the application.
+        terminal_event: called with what the terminal sends by itself.
     """
-    picker = _SessionPicker(sessions, preview)
+    picker = _SessionPicker(sessions, preview, terminal_event)
     running(picker.app)
     try:
         return await picker.app.run_async(handle_sigint=False, set_exception_handler=False)
@@ -55,8 +58,14 @@ async def pick(
 class _SessionPicker:
     """The screen of the list."""
 
-    def __init__(self, sessions: Sequence[PastSession], preview: Preview) -> None:
+    def __init__(
+        self,
+        sessions: Sequence[PastSession],
+        preview: Preview,
+        terminal_event: Callable[[str], None],
+    ) -> None:
         self._sessions = sessions
+        self._terminal_event = terminal_event
         self._found = list(sessions)
         self._preview = preview
         self._previews: dict[str, list[str]] = {}
@@ -154,6 +163,9 @@ class _SessionPicker:
         @bindings.add("c-u")
         def _(_event: KeyPressEvent) -> None:
             self._search("")
+
+        for event_key in TERMINAL_EVENTS:
+            bindings.add(event_key)(lambda event: self._terminal_event(event.data))
 
         @bindings.add(Keys.Any)
         @bindings.add(Keys.BracketedPaste)

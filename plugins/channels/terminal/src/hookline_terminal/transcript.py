@@ -6,6 +6,7 @@ Connected to the signals of a turn: answers, tool calls, notices.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -58,7 +59,10 @@ TEXT_REPEATS = "The text above will be repeated."
 
 
 class Transcript:
-    """Writes the conversation above the input line. Used in the event loop's thread only."""
+    """Writes the conversation above the input line. Used in the event loop's thread only.
+
+    ``turn_ended`` is called with the seconds that a turn took.
+    """
 
     def __init__(
         self,
@@ -66,7 +70,10 @@ class Transcript:
         config: TerminalConfig,
         conversation: TerminalConversation,
         screen: TerminalScreen,
+        turn_ended: Callable[[float], None],
     ) -> None:
+        self._turn_ended = turn_ended
+        self._turn_started = 0.0
         self._config = config
         self._conversation = conversation
         self._screen = screen
@@ -173,6 +180,7 @@ class Transcript:
         if talk.ends_turn(reply):
             self._end_thinking()
             self.commit_tail()
+            self._turn_ended(time.monotonic() - self._turn_started)
             self.last_answer = text or self.last_answer
             text = self._live.answer.unstreamed_part(text)
             is_answer = True
@@ -208,6 +216,7 @@ class Transcript:
         if is_chat(ctx):
             self._echo_queued(turn.inbound.message_id)
             self._status.set_session(ctx)
+            self._turn_started = time.monotonic()
             self._live.answer.begin()
             self._live.progress.start()
             self._spawn(self._spin())

@@ -10,6 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hookline_hookspecs.visible_text import other_host, spell_out_prose
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
@@ -178,7 +180,8 @@ class HtmlRenderer(Renderer):
 def render_markdown(markdown: str, renderer: Renderer) -> str:
     """Convert ``markdown`` (CommonMark, tables, strikethrough) to the renderer's dialect.
 
-    Blocks are separated by a blank line, HTML counts as text, and line breaks stay. Text nested too
+    Blocks are separated by a blank line, HTML counts as text, and line breaks stay. Characters that
+    reorder text are escaped, and a link whose text names another host says its own. Text nested too
     deeply for Python's recursion limit is returned unrendered.
     """
     from markdown_it.tree import SyntaxTreeNode
@@ -187,7 +190,7 @@ def render_markdown(markdown: str, renderer: Renderer) -> str:
         tree = SyntaxTreeNode(_parser().parse(markdown))
         return _TreeWalk(renderer).blocks(tree.children, "\n\n")
     except RecursionError:
-        return renderer.text(markdown)
+        return renderer.text(spell_out_prose(markdown))
 
 
 @cache
@@ -222,7 +225,8 @@ class _TreeWalk:
                     return renderer.text(
                         node.info.strip()
                     )  # an empty block has only its info string
-                return renderer.fence(node.content.removesuffix("\n"), words[0] if words else "")
+                code = spell_out_prose(node.content.removesuffix("\n"))
+                return renderer.fence(code, words[0] if words else "")
             case "blockquote":
                 inner = self.blocks(node.children, "\n\n")
                 return renderer.quote(inner) if inner else ""
@@ -263,13 +267,13 @@ class _TreeWalk:
         renderer = self._painter
         match node.type:
             case "code_inline":
-                return renderer.code(node.content)
+                return renderer.code(spell_out_prose(node.content))
             case "softbreak" | "hardbreak":
                 return "\n"
             case "image":
                 return renderer.image(node.content, str(node.attrs.get("src", "")))
             case "text" | "text_special" | "html_inline":
-                return renderer.text(node.content)
+                return renderer.text(spell_out_prose(node.content))
         inner = "".join([self._span(child) for child in node.children])
         if not inner.strip():
             return inner
@@ -281,7 +285,9 @@ class _TreeWalk:
             case "s":
                 return renderer.strike(inner)
             case "link":
-                return renderer.link(inner, str(node.attrs.get("href", "")))
+                url = str(node.attrs.get("href", ""))
+                host = other_host(_text_of(node), url)
+                return renderer.link(inner, url) + (renderer.text(f" (→ {host})") if host else "")
         return inner
 
 

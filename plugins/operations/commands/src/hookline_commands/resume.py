@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from hookline_hookspecs import Host, Session
+from hookline_hookspecs.visible_text import spell_out
 
 MAX_SESSIONS = 1000
 """The newest sessions of a chat, which are searched."""
@@ -32,7 +33,7 @@ async def chat_sessions(
 
 def session_name(row: Row) -> str:
     """Return a session's title, or its first words, on one line."""
-    words = " ".join(str(row["title"] or row["first_words"] or "").split())
+    words = spell_out(" ".join(str(row["title"] or row["first_words"] or "").split()))
     return words if len(words) <= MAX_NAME_CHARS else words[: MAX_NAME_CHARS - 1] + "…"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -12,18 +11,17 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 from hookline_hookspecs.cli import confirm as ask
+from hookline_hookspecs.visible_text import spell_out_prose
 
 DONE, FAILED, USAGE = 0, 1, 2
 """Exit codes, as everywhere in Hookline."""
 _LINE_ENDS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 """Characters that JSON allows and that end a line for some programs, with their escapes."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, except tab and line feed, which could steer a terminal."""
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout, with control characters shown as escapes."""
-    _write(sys.stdout, _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text))
+    """Print text on stdout; what controls a terminal or reorders text is shown as escapes."""
+    _write(sys.stdout, spell_out_prose(text))
 
 
 def print_json(value: object) -> None:
@@ -38,7 +36,7 @@ def print_json(value: object) -> None:
 
 def print_error(sentence: str) -> None:
     """Print an error message on stderr."""
-    _write(sys.stderr, f"hookline: {sentence}")
+    _write(sys.stderr, f"hookline: {spell_out_prose(sentence)}")
 
 
 def exit_with_error(sentence: str, code: int = USAGE) -> NoReturn:

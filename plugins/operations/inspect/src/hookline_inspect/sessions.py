@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from hookline_hookspecs import Host, origins_from_json
 from hookline_hookspecs.audit import session_deleted
 from hookline_hookspecs.stored_origins import named, strangers
+from hookline_hookspecs.visible_text import spell_out
 
 from .output import confirm, exit_with_error, print_json, print_text, table
 from .service import inspection
@@ -90,7 +91,9 @@ async def show(host: Host, arguments: SessionArguments) -> None:
         return
     for message in messages:
         for block in message["blocks"]:
-            print_text(f"[{message['role']}{from_others(block)}] {block_text(block)}")
+            # Only the program's own lines begin in the first column.
+            text = block_text(block).replace("\n", "\n  ")
+            print_text(f"[{message['role']}{from_others(block)}] {text}")
     if cost_text := await cost(host, session["id"]):
         print_text(f"\n{cost_text}")
 
@@ -178,7 +181,7 @@ async def find_session(host: Host, named: str) -> Mapping[str, Any]:
 def session_name(row: Mapping[str, Any], most: int = MAX_NAME_CHARS) -> str:
     """A session's title, else its first words, on one line."""
     said = re.sub(r"(?m)^\(attached file .*\)$", "", str(row["first_words"] or ""))
-    words = " ".join(str(row["title"] or said).split())
+    words = spell_out(" ".join(str(row["title"] or said).split()))
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
@@ -226,7 +229,8 @@ def block_text(block: Mapping[str, Any]) -> str:
             f"this message cannot be read; it is stored as: {block['stored'][:MAX_SNIPPET_CHARS]}"
         )
     if block["type"] == "tool_call":
-        return f"→ {block['name']} {jsonlib.dumps(block['arguments'], ensure_ascii=False)}"
+        arguments = jsonlib.dumps(block["arguments"], ensure_ascii=False)
+        return spell_out(f"→ {block['name']} {arguments}")
     if block["type"] == "tool_result":
         return f"← {block['text']}"
     return str(block.get("text") or f"({block['type']})")

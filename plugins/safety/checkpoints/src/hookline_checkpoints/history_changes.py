@@ -50,8 +50,9 @@ class HistoryChange:
         where = "" if self.kept.place == ".git" else f" in {self.kept.place.removesuffix('/.git')}"
         if self.repository is None:
             names = [name for name in self.kept.state.refs if name != STASH]
-            lost = f"{len(names)} branches and tags, {len(self.kept.state.stash)} stash entries"
-            return [f"{self.kept.place} is gone, with {lost}"]
+            refs = _counted(len(names), "branch or tag", "branches and tags")
+            entries = _counted(len(self.kept.state.stash), "stash entry", "stash entries")
+            return [f"{self.kept.place} is gone or damaged, with {refs} and {entries}"]
         found = [self._line(name) + where for name in sorted(self.refs)]
         found += [f"stash entry dropped: {message or oid[:SHORT]}" for oid, message in self.stash]
         found += [f"stash entry damaged: {message}" for message in self._damaged_stash]
@@ -131,6 +132,10 @@ async def _is_lost(git: Git, name: str, kept: str, now: str, present: Collection
     async with git.process("merge-base", "--is-ancestor", kept, now) as process:
         await process.communicate()
     return process.returncode != 0
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _short(name: str) -> str:

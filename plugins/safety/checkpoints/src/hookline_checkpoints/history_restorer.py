@@ -17,7 +17,16 @@ from .errors import CheckpointError, GitFailed
 from .git import Git
 from .history_changes import HistoryChange, change_of
 from .history_store import PACK_OBJECTS, HistoryStore, existing
-from .repository import BEFORE_REWIND, STASH, NoRepository, Repository, head_of, is_id, is_inside
+from .repository import (
+    BEFORE_REWIND,
+    STASH,
+    NoRepository,
+    Repository,
+    head_of,
+    is_id,
+    is_inside,
+    read_file,
+)
 
 LOG_MESSAGE = "hookline: /rewind"
 """What the reflog says."""
@@ -35,7 +44,7 @@ class HistoryResult:
 
     def lines(self) -> list[str]:
         """Return the answer for the person."""
-        lines = ["The history of the repository is back:", *self.restored]
+        lines = ["The history of the repository is back. What had changed:", *self.restored]
         if self.replaced:
             names = ", ".join(self.replaced)
             lines.append(f"What was replaced is kept: {names} (git show NAME, git branch X NAME).")
@@ -120,6 +129,8 @@ class HistoryRestorer:
         for name in ("objects/pack", "refs/heads", "refs/tags"):
             (common / name).mkdir(exist_ok=True, parents=True)
         _write_missing(common / "config", kept.config)
+        with suppress(NoRepository):
+            _write_missing(common / "shallow", read_file(self._store / "shallow"))
         with suppress(NoRepository):
             if not head_of(git_dir):
                 (git_dir / "HEAD").unlink()

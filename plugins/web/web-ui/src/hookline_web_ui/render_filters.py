@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from hookline_hookspecs.visible_text import pieces, spell_out, spell_out_prose
 from hookline_hookspecs.web import Action, Diff, Table, Timeline, TimelineStep
 from markupsafe import Markup, escape
 
@@ -19,10 +20,10 @@ CONTEXT_LINES = 3
 """Equal lines to show around a change."""
 MAX_DIFF_LINES = 20_000
 """Lines of both texts; longer ones are shown as removed and added."""
-CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
+_UNSAFE_IN_ADDRESS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
 )
-
+"""What browsers drop from an address or show in another order."""
 MAX_WORD_CHARS = 32
 """Longer words must be broken in a table."""
 
@@ -30,7 +31,7 @@ MAX_WORD_CHARS = 32
 def href(address: str) -> str:
     """Return a path of this server, or an ``http``, ``https`` or ``mailto`` URL; else ``#``."""
     text = address.strip()
-    if CONTROL.search(text) or "\\" in text:
+    if _UNSAFE_IN_ADDRESS.search(text) or "\\" in text:
         return "#"
     if text.startswith(("/", "?", "#")) and not text.startswith("//"):
         return text
@@ -52,18 +53,18 @@ def get_href(action: Action) -> str:
 
 def paragraphs(text: str) -> list[str]:
     """Split a text into paragraphs at blank lines."""
-    return [one.strip() for one in re.split(r"\n\s*\n", text) if one.strip()]
+    return [one.strip() for one in re.split(r"\n\s*\n", spell_out_prose(text)) if one.strip()]
 
 
 def visible(text: str) -> Markup:
-    """Return a text as markup, with control characters marked as ``U+202E``."""
-    pieces: list[str] = []
-    end = 0
-    for found in CONTROL.finditer(text):
-        pieces.append(str(escape(text[end : found.start()])))
-        pieces.append(f'<span class="control">U+{ord(found.group()):04X}</span>')
-        end = found.end()
-    return Markup("".join([*pieces, str(escape(text[end:]))]))  # noqa: S704 - all is escaped
+    """Return a text as markup; misleading and invisible characters are marked as ``U+202E``."""
+    shown = (
+        Markup('<span class="control">U+{:04X}</span>').format(ord(piece))
+        if is_hidden
+        else escape(piece)
+        for piece, is_hidden in pieces(str(text))
+    )
+    return Markup("").join(shown)
 
 
 def marked(text: str, marks: Sequence[str]) -> Markup:
@@ -172,6 +173,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "paragraphs": paragraphs,
     "visible": visible,
     "marked": marked,
+    "spelled": spell_out,
     "figure": figure,
     "numeric": numeric,
     "ms": milliseconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from hookline_hookspecs.visible_text import other_host, spell_out_prose
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -19,7 +20,7 @@ SCHEMES = ("http://", "https://", "mailto:")
 
 def markdown(text: str) -> Markup:
     """Return the HTML of a Markdown text; images are shown as links."""
-    return Markup("").join(_pieces(_parser().parse(text)))
+    return Markup("").join(_pieces(_parser().parse(spell_out_prose(text))))
 
 
 @cache
@@ -28,22 +29,28 @@ def _parser() -> MarkdownIt:
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterable[Markup]:
-    links: list[bool] = []
-    for token in tokens:
+    links: list[str] = []
+    starts: list[int] = []
+    for at, token in enumerate(tokens):
         if token.type == "inline":
             yield from _pieces(token.children or ())
         elif token.type == "link_open":
-            links.append(_allowed(str(token.attrs.get("href", ""))))
+            address = str(token.attrs.get("href", ""))
+            links.append(address if _allowed(address) else "")
             if links[-1]:
-                yield _anchor(str(token.attrs["href"]))
+                yield _anchor(address)
+                starts.append(at)
         elif token.type == "link_close":
-            if links.pop():
-                yield Markup("</a>")
+            if address := links.pop():
+                label = "".join(one.content for one in tokens[starts.pop() : at])
+                yield _other_host(label, address) + Markup("</a>")
         elif token.type == "image":
             address = str(token.attrs.get("src", ""))
-            label = token.content or address
+            label = spell_out_prose(token.content or address)
             if _allowed(address):
-                yield _anchor(address) + Markup("{}</a>").format(label)
+                yield _anchor(address) + Markup("{}{}</a>").format(
+                    label, _other_host(label, address)
+                )
             else:
                 yield escape(label)
         elif token.type in ("fence", "code_block"):
@@ -59,7 +66,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterable[Markup]:
         elif token.tag in PLAIN and token.nesting and not token.hidden:
             yield _tag(token)
         elif not token.nesting:
-            yield escape(token.content)
+            yield escape(spell_out_prose(token.content))  # entities are decoded by now
 
 
 def _tag(token: Token) -> Markup:
@@ -83,4 +90,12 @@ def _allowed(address: str) -> bool:
 
 
 def _anchor(address: str) -> Markup:
-    return Markup('<a href="{}" rel="noopener noreferrer" target="_blank">').format(address)
+    return Markup('<a href="{0}" title="{0}" rel="noopener noreferrer" target="_blank">').format(
+        address
+    )
+
+
+def _other_host(label: str, address: str) -> Markup:
+    """The host to which a link leads, if its text names another one."""
+    host = other_host(label, address)
+    return Markup(' <span class="control">→ {}</span>').format(host) if host else Markup("")

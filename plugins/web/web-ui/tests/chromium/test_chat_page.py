@@ -266,6 +266,19 @@ def test_question_answered_in_one_browser_closes_in_the_other(window: New) -> No
 
 
 @pytest.mark.slow
+def test_card_title_and_list_show_what_is_hidden(window: New) -> None:
+    one = window().open()
+    one.say("remove it \u202ehs.txt p\u0430ypal")
+    one.page.get_by_role("group", name="Approval").wait_for()
+    gist = one.log.locator(".tool .gist").last.inner_text()
+    assert gist.startswith("rm -rf /tmp/never-there # U+202E")
+    for shown in (one.page.locator("h1.title"), one.page.locator("[data-recent] a").first):
+        shown.get_by_text("[U+202E]hs.txt p[U+0430]ypal").wait_for()
+    assert "\u202e" not in one.page.locator("body").inner_text()
+    assert "\u202e" not in one.page.title()
+
+
+@pytest.mark.slow
 def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
     one.say("remove it")

@@ -1,13 +1,50 @@
 // Small helpers, the event reader and growing Markdown. Run with `node --test`.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { StreamedMarkdown } from "../../src/hookline_web_ui/static/js/markdown.js";
 import { EventReader } from "../../src/hookline_web_ui/static/js/stream.js";
 import * as util from "../../src/hookline_web_ui/static/js/util.js";
+import * as visible from "../../src/hookline_web_ui/static/js/visible.js";
 
-test("control characters are shown", () => {
-  const shown = util.pieces("a\u202eb\u0000").map((one) => one.text);
-  assert.deepEqual(shown, ["a", "U+202E", "b", "U+0000"]);
+const SHARED = new URL("../../../../../tests/unit/hookspecs/data/visible_text.json", import.meta.url);
+const CASES = JSON.parse(readFileSync(SHARED, "utf8"));
+
+/** @param {string} text as `visible_text.py` writes it */
+const written = (text) =>
+  visible
+    .pieces(text)
+    .map((one) => (one.hidden ? escaped(parseInt(one.text.slice(2), 16)) : one.text))
+    .join("");
+
+const escaped = (code) => {
+  if (code === 13) return "\\r";
+  const [mark, size] = code < 256 ? ["x", 2] : code < 65536 ? ["u", 4] : ["U", 8];
+  return `\\${mark}${code.toString(16).padStart(size, "0")}`;
+};
+
+test("invisible and misleading characters are shown as in Python", () => {
+  for (const [text, shown] of CASES.spelled) assert.equal(written(text), shown);
+  for (const text of CASES.kept) assert.equal(written(text), text);
+  for (const letter of CASES.lookalikes) assert.notEqual(written(`x${letter}y`), `x${letter}y`, letter);
+  assert.equal(visible.spelled("atxt.sh\u202e.sh"), "atxt.sh[U+202E].sh");
+  assert.equal(visible.prose("p\u0430y\u202e \ud83d\udc68\u200d\ud83d\udc67"), "p\u0430y[U+202E] \ud83d\udc68\u200d\ud83d\udc67");
+});
+
+test("a link whose text names another host shows its own", () => {
+  const to = (text, href) => visible.otherHost(text, href);
+  assert.equal(to("paypal.com", "https://evil.example/x"), "evil.example");
+  assert.equal(to("https://paypal.com/login", "https://paypal.com.evil.example/"), "paypal.com.evil.example");
+  assert.equal(to("paypal.com", "https://user:paypal.com@evil.example/"), "evil.example");
+  assert.equal(to("www.paypal.com", "https://paypal.com/"), "");
+  assert.equal(to("paypal.com", "https://api.paypal.com/"), "");
+  assert.equal(to("setup.py", "https://example.org/a/setup.py"), "");
+  assert.equal(to("the docs", "https://example.org/"), "");
+});
+
+test("a long text keeps both ends", () => {
+  const text = util.shortened(`rm ${"x".repeat(500)} /home`, 120);
+  assert.ok(text.length <= 120 && text.startsWith("rm xxx") && text.endsWith("xx /home"));
 });
 
 test("only http, https and mailto become external links", () => {

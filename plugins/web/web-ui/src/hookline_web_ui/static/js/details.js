@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call } from "./api.js";
 import { ViewParts } from "./view.js";
+import { spelled } from "./visible.js";
 
 /** @param {{chat: import("./chat.js").Chat, turn: string, asks: boolean, close: () => void}} props */
 export function Details({ chat, turn, asks, close }) {
@@ -25,12 +26,12 @@ export function Details({ chat, turn, asks, close }) {
     onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && (e.preventDefault(), close())}
   >
     <header class="bar">
-      <h2 class="title" tabindex="-1" ref=${title}>${view?.title || "Turn"}</h2>
+      <h2 class="title" tabindex="-1" ref=${title}>${spelled(view?.title || "Turn")}</h2>
       <button type="button" class="plain icon" aria-label="Close details" onClick=${close}>✕</button>
     </header>
     ${asks && html`<button type="button" class="asks-behind" onClick=${close}>A question is waiting in the chat</button>`}
     <div class="details-body" tabindex="0">
-      ${view?.subtitle && html`<p class="quiet">${view.subtitle}</p>`}
+      ${view?.subtitle && html`<p class="quiet">${spelled(view.subtitle)}</p>`}
       ${view && html`<${ViewParts} view=${view} />`}
       ${view && !view.parts?.length && html`<p class="empty">No details were recorded for this turn.</p>`}
       ${!view && !problem && html`<p class="quiet">Loading …</p>`}

@@ -5,6 +5,7 @@
  */
 import { Lexer, html } from "../vendor/preact.js";
 import { outside } from "./util.js";
+import { otherHost, prose } from "./visible.js";
 
 /** Streamed Markdown: complete blocks, and the last one, which may still change. */
 export class StreamedMarkdown {
@@ -140,7 +141,7 @@ function lex(text, breaks = false, links = null) {
 
 /** @param {string} text @param {boolean} [breaks] whether to keep line breaks */
 export const markdown = (text, breaks = false) =>
-  lex(text.replace(/\r\n?/g, "\n"), breaks).map(vnode);
+  lex(prose(text.replace(/\r\n?/g, "\n")), breaks).map(vnode);
 
 /** @param {any[]|undefined} tokens @param {string} [text] */
 const inner = (tokens, text = "") => (tokens ? tokens.map(vnode) : decoded(text));
@@ -152,16 +153,19 @@ const ENTITIES =
 function decoded(text) {
   return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w+));/g, (all, ten, hex, name) => {
     const code = ten ? Number(ten) : hex ? parseInt(hex, 16) : 0;
-    if (code > 0 && code < 0x110000) return String.fromCodePoint(code);
+    if (code > 0 && code < 0x110000) return prose(String.fromCodePoint(code));
     return new RegExp(` ${name}(\\W)`).exec(ENTITIES)?.[1] ?? all;
   });
 }
 
-/** @param {string} href @param {any} content */
-function link(href, content) {
+/** @param {string} href @param {any} content @param {string} text */
+function link(href, content, text) {
   const safe = outside(href);
   if (!safe) return content;
-  return html`<a href=${safe} target="_blank" rel="noopener noreferrer nofollow">${content}</a>`;
+  const host = otherHost(decoded(text), safe);
+  return html`<a href=${safe} title=${safe} target="_blank" rel="noopener noreferrer nofollow"
+    >${content}${host && html` <span class="control">→ ${host}</span>`}</a
+  >`;
 }
 
 /** @param {any} token @returns {any} */
@@ -199,9 +203,9 @@ function vnode(token) {
     case "codespan":
       return html`<code>${token.text}</code>`;
     case "link":
-      return link(token.href, inner(token.tokens, token.text));
+      return link(token.href, inner(token.tokens, token.text), token.text);
     case "image":
-      return link(token.href, `[image: ${token.text || token.href}]`);
+      return link(token.href, `[image: ${token.text || token.href}]`, token.text);
     case "text":
       return token.tokens ? inner(token.tokens) : decoded(token.text);
     case "escape":

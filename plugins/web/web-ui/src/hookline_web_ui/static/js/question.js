@@ -85,7 +85,7 @@ export function QuestionDock({ question, answer, problem }) {
                 aria-disabled=${busy ? "true" : undefined}
                 onClick=${() => press(choice.id)}
               >
-                ${choice.label}
+                <${Visible} text=${choice.label} />
               </button>`,
           )}
           ${question.ends_turn && question.choices?.length

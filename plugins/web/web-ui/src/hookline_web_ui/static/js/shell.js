@@ -1,6 +1,7 @@
 /** Shared by all pages: theme, recent chats, dialogs and keyboard shortcuts. @module */
 import { call } from "./api.js";
 import { clock } from "./util.js";
+import { spelled } from "./visible.js";
 
 /**
  * @param {string} tag
@@ -161,7 +162,7 @@ export async function loadRecent() {
 }
 
 /** @param {any} session */
-export const titleOf = (session) => session?.title || session?.first_words || "New chat";
+export const titleOf = (session) => spelled(session?.title || session?.first_words || "New chat");
 
 /** The person who is signed in, such as `web:owner`. */
 export const person = () => document.querySelector(".side .foot [title]")?.getAttribute("title");

@@ -1,17 +1,18 @@
 /** Literal text and differences between texts. @module */
 import { html } from "../vendor/preact.js";
-import { difference, pieces, unified } from "./util.js";
+import { difference, unified } from "./util.js";
+import { pieces } from "./visible.js";
 
-/** A text with visible control characters. @param {{text: string}} props */
+/** A text from outside, with what is invisible or misleading marked. @param {{text: string}} props */
 export function Visible({ text }) {
   return pieces(text).map((piece) =>
-    piece.hidden ? html`<span class="control" title="Invisible character">${piece.text}</span>` : piece.text,
+    piece.hidden ? html`<span class="control" title="Invisible or misleading character">${piece.text}</span>` : piece.text,
   );
 }
 
 /** A guard's text; parts in backticks are literal. @param {{text: string}} props */
 export const Quoting = ({ text }) =>
-  text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono"><${Visible} text=${one} /></span>` : one));
+  text.split(/`([^`\n]+)`/).map((one, n) => (n % 2 ? html`<span class="mono"><${Visible} text=${one} /></span>` : html`<${Visible} text=${one} />`));
 
 /** @param {{diff: string|{before: string, after: string, name?: string}}} props */
 export function DiffView({ diff: given }) {
@@ -23,7 +24,7 @@ export function DiffView({ diff: given }) {
     class="diff" tabindex="0" role="group"
     aria-label=${diff.name ? `Changes in ${diff.name}` : "Changes"}
   >
-    ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}${line.text}</div>`)}
+    ${lines.map((line) => html`<div class=${line.mark}>${signs[line.mark]}<${Visible} text=${line.text} /></div>`)}
     ${lines.length ? null : html`<div class="gap">No changes.</div>`}
   </div>`;
 }

@@ -2,7 +2,8 @@
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 import { StreamedMarkdown, copy, markdown } from "./markdown.js";
 import { DiffView, Quoting, Visible } from "./text.js";
-import { clock, cut, gist, size } from "./util.js";
+import { clock, gist, shortened, size } from "./util.js";
+import { prose } from "./visible.js";
 
 /** @typedef {import("./chat.js").Item} Item */
 /** @typedef {import("./chat.js").Chat} Chat */
@@ -185,7 +186,7 @@ function UserMessage({ item, chat, actions }) {
   >
     <div class="bubble">
       ${item.steer && html`<span class="quiet small">Added to the running turn</span>`}
-      <div dir="auto">${begins}${begins.length < text.length && " …"}</div>
+      <div dir="auto">${prose(begins)}${begins.length < text.length && " …"}</div>
       ${begins.length < text.length &&
       html`<button type="button" onClick=${() => show(true)}>Show all ${text.length.toLocaleString("en")} characters</button>`}
       ${(item.blocks ?? []).filter((block) => block.type === "image").map((block) => picture(block))}
@@ -263,8 +264,8 @@ function ToolCard({ tool }) {
   return html`<details class=${`tool ${state}`} data-tool=${tool.name}>
     <summary>
       <span class="sign" aria-hidden="true">${{ runs: "", done: "✓", failed: "✕" }[state]}</span>
-      <span class="name">${tool.name}</span>
-      <span class="gist">${cut(gist(tool.arguments), 120)}</span>
+      <span class="name"><${Visible} text=${tool.name} /></span>
+      <span class="gist"><${Visible} text=${shortened(gist(tool.arguments), 120)} /></span>
       <span class="unseen">${state === "runs" ? "running" : state}</span>
       ${tool.seconds != null && tool.seconds >= 0.1
         ? html`<span class="took">${tool.seconds.toFixed(1)} s</span>`
@@ -304,7 +305,7 @@ function written(args) {
 /** @param {{item: Item}} props */
 const Aside = ({ item }) =>
   html`<section class="aside" aria-label="Command">
-    ${item.command && html`<p class="mono small">${item.command}</p>`}
+    ${item.command && html`<p class="mono small"><${Visible} text=${item.command} /></p>`}
     ${item.text == null
       ? html`<p class="quiet small">…</p>`
       : html`<div class="md">${markdown(item.text, true)}</div>`}
@@ -332,7 +333,7 @@ function Files({ files, speech }) {
       }
       return html`<li>
         <a class="file" href=${path} download=${file.name}>
-          ${file.name} ${file.size != null && html`<span class="quiet">${size(file.size)}</span>`}
+          <${Visible} text=${file.name ?? ""} /> ${file.size != null && html`<span class="quiet">${size(file.size)}</span>`}
         </a>
       </li>`;
     })}

@@ -10,27 +10,6 @@ export function uuid() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
-
-/**
- * Split a text into printable parts and control characters, which become `U+XXXX`.
- * @param {string} text
- * @returns {Array<{text: string, hidden: boolean}>}
- */
-export function pieces(text) {
-  const found = [];
-  let end = 0;
-  for (const match of text.matchAll(HIDDEN)) {
-    if (match.index > end) found.push({ text: text.slice(end, match.index), hidden: false });
-    const code = match[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-    found.push({ text: `U+${code}`, hidden: true });
-    end = match.index + 1;
-  }
-  if (end < text.length) found.push({ text: text.slice(end), hidden: false });
-  return found;
-}
-
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} B`;
@@ -59,6 +38,15 @@ export function clock(seconds) {
 
 /** @param {string} text @param {number} most */
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/** Leave out the middle of a text that is too long. @param {string} text @param {number} most */
+export function shortened(text, most) {
+  if (text.length <= most) return text;
+  const room = most - 26;
+  const tail = Math.floor(room / 3);
+  const left = (text.length - room).toLocaleString("en");
+  return `${text.slice(0, room - tail)}[… ${left} characters …]${text.slice(text.length - tail)}`;
+}
 
 /**
  * Return an http, https or mailto URL, else null: a model must not link to paths of this server.

@@ -3,6 +3,7 @@ import { html } from "../vendor/preact.js";
 import { markdown } from "./markdown.js";
 import { DiffView, Visible } from "./text.js";
 import { clock, cut, duration, inside } from "./util.js";
+import { prose, spelled } from "./visible.js";
 
 const MAX_STEPS_SHOWN = 200;
 
@@ -12,13 +13,13 @@ export function ViewParts({ view, level = 3 }) {
 }
 
 /** @param {string} text @param {number} level */
-const heading = (text, level) => (text ? html`<${`h${level}`}>${text}</${`h${level}`}>` : null);
+const heading = (text, level) => (text ? html`<${`h${level}`}>${spelled(text)}</${`h${level}`}>` : null);
 
 /** @param {{part: any, level: number}} props @returns {any} */
 function Part({ part, level }) {
   switch (part.type) {
     case "text": {
-      const paragraphs = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${one}</p>`);
+      const paragraphs = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${prose(one)}</p>`);
       return html`<div class=${part.tone === "neutral" ? "text" : `notice tone-${part.tone}`}>
         ${paragraphs}
       </div>`;
@@ -39,7 +40,7 @@ function Part({ part, level }) {
       return html`<div class="part">${heading(part.title, level)}${figures(part)}</div>`;
     case "group":
       return html`<details class="group" open=${part.open}>
-        <summary>${part.title}</summary>
+        <summary>${spelled(part.title)}</summary>
         <div class="inner"><${ViewParts} view=${part} level=${Math.min(level + 1, 6)} /></div>
       </details>`;
     case "actions":
@@ -62,8 +63,8 @@ function Part({ part, level }) {
 const stat = (one) =>
   html`<div class="stat">
     <dt>${one.label}</dt>
-    <dd class=${`value tone-${one.tone}`}>${one.value}</dd>
-    ${one.detail ? html`<dd class="more">${one.detail}</dd>` : null}
+    <dd class=${`value tone-${one.tone}`}>${spelled(String(one.value))}</dd>
+    ${one.detail ? html`<dd class="more">${spelled(one.detail)}</dd>` : null}
   </div>`;
 
 /** @param {any} value */
@@ -72,15 +73,15 @@ function cell(value) {
   if (typeof value === "number") return value.toLocaleString("en");
   switch (value.type) {
     case "link":
-      return html`<a href=${inside(value.href)}>${value.text}</a>`;
+      return html`<a href=${inside(value.href)}>${spelled(value.text)}</a>`;
     case "badge":
-      return html`<span class=${`badge tone-${value.tone}`}>${value.text}</span>`;
+      return html`<span class=${`badge tone-${value.tone}`}>${spelled(value.text)}</span>`;
     case "code":
       return html`<code><${Visible} text=${value.text} /></code>`;
     case "timestamp":
       return html`<time>${clock(value.at)}</time>`;
     default:
-      return String(value);
+      return html`<${Visible} text=${String(value)} />`;
   }
 }
 
@@ -164,7 +165,7 @@ function TimelineStep({ step, whole }) {
   const known = step.start != null || step.ms != null;
   return html`<li>
     <div class=${`timeline-step tone-${step.tone}`}>
-      <span class="what">${step.title} ${step.who && html`<span class="who">${step.who}</span>`}</span>
+      <span class="what">${spelled(step.title)} ${step.who && html`<span class="who">${spelled(step.who)}</span>`}</span>
       <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         ${known && html`<rect x=${start} width=${width} height="6" />`}
       </svg>
@@ -183,7 +184,7 @@ function TimelineStep({ step, whole }) {
 export function Folded({ text, title }) {
   if (!title && text.length < 80 && !text.includes("\n")) return html`<p class="quiet small"><${Visible} text=${text} /></p>`;
   return html`<details>
-    <summary>${title ?? cut(text.trim().split("\n")[0], 80)}</summary>
+    <summary>${title ?? spelled(cut(text.trim().split("\n")[0], 80))}</summary>
     <pre class="long" tabindex="0"><${Visible} text=${text} /></pre>
   </details>`;
 }
