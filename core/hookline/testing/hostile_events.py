@@ -38,6 +38,7 @@ from hookline_hookspecs import (
     Turn,
     WireRequest,
 )
+from hookline_hookspecs.questions import ALLOW_ONCE, DENY
 
 DEPTH = 300
 """Nesting depth of arguments: deeper than people write, but within the limit of ``json``."""
@@ -278,6 +279,15 @@ _SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     },
     "on_question": {
         "an approval without a call": lambda: Question("", kind="approval"),
+        "an approval with odd marks": lambda: Question(
+            "Allow it?",
+            (ALLOW_ONCE, DENY),
+            "rm -rf x\n\x1b[2J",
+            kind="approval",
+            call=ToolCall("", "", {}),
+            id="../odd question",
+            marks=("", " ", "\x1b[2J", "rm\n", "\ud800", "not in the preview"),
+        ),
         "an approval of an odd call": lambda: Question(
             "", kind="approval", call=ToolCall("", "", {"value": _nested()})
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from hookline_hookspecs import (
     AuthError,
     Context,
     Deny,
+    Host,
     ModelResponse,
     Plugin,
+    Question,
+    QuestionAnswer,
     TextBlock,
     ToolCall,
     ToolOutput,
@@ -21,6 +25,8 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.optional_services import ApprovalPolicy
+from hookline_hookspecs.questions import ALLOW_SESSION
 
 from .conftest import AcpHome, Editor
 
@@ -89,12 +95,31 @@ def test_text_and_calls_are_sent_in_order(acp_home: AcpHome) -> None:
     assert editor.of("usage_update")[-1].used == 15
 
 
+class Grants(Plugin):
+    """Offers two scopes with each approval, as the plugin ``approvals`` does."""
+
+    expires = 60.0
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        host.services.provide(ApprovalPolicy, self)
+
+    async def granted(self, ctx: Context, question: Question) -> str | None:
+        return None
+
+    async def scopes(self, ctx: Context, call: ToolCall) -> Sequence[str]:
+        return (ALLOW_SESSION, "Allow change(a.txt)")
+
+    async def remember(self, ctx: Context, question: Question, answer: QuestionAnswer) -> None:
+        """Nothing is remembered."""
+
+
 def test_approval_has_the_call_id_and_result_has_the_diff(acp_home: AcpHome) -> None:
     async def work(editor: Editor) -> Any:
         return await editor.say(await editor.begin(acp_home.workspace), "go")
 
     model = [calls("change", path="a.txt"), "Done."]
-    _, editor = acp_home.talk(work, SampleTools, model=model)
+    _, editor = acp_home.talk(work, SampleTools, Grants, model=model)
     ((asked, options),) = editor.asked
     states = editor.call("change")
     assert asked.tool_call_id == states[0].tool_call_id
@@ -102,7 +127,7 @@ def test_approval_has_the_call_id_and_result_has_the_diff(acp_home: AcpHome) -> 
     assert [(one.option_id, one.kind) for one in options] == [
         ("Allow once", "allow_once"),
         ("Allow in this session", "allow_always"),
-        ("Allow always", "allow_always"),
+        ("Allow change(a.txt)", "allow_always"),
         ("Deny", "reject_once"),
     ]
     first, second = states[-1].content
