@@ -46,6 +46,8 @@ class QuestionService:
         self._engine = engine
         self._waiting: dict[str, asyncio.Event] = {}
         """Calls of this process that wait for an answer, by question id."""
+        self._announced: set[str] = set()
+        """Questions that such calls wait for and that were closed in this process."""
 
     @property
     def table(self) -> QuestionTable:
@@ -126,6 +128,8 @@ class QuestionService:
 
     async def _announce(self, question: StoredQuestion) -> None:
         """Wake the call that waits for the question, here or in another process."""
+        if question.id in self._waiting:
+            self._announced.add(question.id)
         self.wake(question.id)
         if not question.ends_turn:
             self._engine.bus.signals.send("question_closed", question)
@@ -150,6 +154,8 @@ class QuestionService:
                 if found.state == "expired":
                     return await self.close(replace(found, state="open"), "expired")
                 if found.state != "open":
+                    if found.id not in self._announced:  # closed by another process
+                        self._engine.bus.signals.send("question_closed", found)
                     return found
                 left = None if found.expires is None else max(0.0, found.expires - clock.now())
                 # asyncio.wait_for may lose a cancellation in Python 3.11.
@@ -159,6 +165,7 @@ class QuestionService:
         finally:
             listening.cancel()
             self._waiting.pop(question.id, None)
+            self._announced.discard(question.id)
 
     async def _listen(self) -> None:
         async with self._engine.store.listen(QUESTIONS_TOPIC) as payloads:

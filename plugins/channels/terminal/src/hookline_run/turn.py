@@ -24,6 +24,7 @@ from hookline_hookspecs import (
     Inspection,
     Modes,
     Questions,
+    StoredQuestion,
     Submission,
     Turn,
 )
@@ -120,7 +121,7 @@ async def resume_turn(host: Host, request: RunRequest, output: RunOutput) -> int
     output.connect(host)
     session = request.session or ""
     asks_here = request.approval == "ask"
-    for question in await host.services[Questions].open(session=session):
+    for question in await _waited_for(host, session):
         if not (asks_here and question.channel == TERMINAL):
             output.waits(question, in_full=True)
     _leave_on_interrupt(host, session)
@@ -132,6 +133,12 @@ async def resume_turn(host: Host, request: RunRequest, output: RunOutput) -> int
     if request.wait_for_reviews:
         await host.services[GatewayHost].finish(REVIEW_TIMEOUT)
     return _exit_code(submission.turn)
+
+
+async def _waited_for(host: Host, session: str) -> list[StoredQuestion]:
+    """The questions that the session's parked turn waits for."""
+    found = await host.services[Questions].open(session=session)
+    return [question for question in found if not question.ends_turn]
 
 
 def _print_plugin_problems(core: Inspection) -> None:
@@ -146,7 +153,7 @@ async def _submit(
     _stop_on_interrupt(host, inbound)
     submission = await host.services[Conversations].submit(inbound, approval)
     if submission.turn.stop == "question" and submission.question is None:
-        for question in await host.services[Questions].open(session=submission.turn.session.id):
+        for question in await _waited_for(host, submission.turn.session.id):
             output.waits(question, in_full=False)
     output.finished(submission)
     await submission.mark_delivered()
@@ -206,7 +213,7 @@ def _leave_on_interrupt(host: Host, session: str) -> None:
     inbound = Inbound("terminal", "default", getpass.getuser(), "", "", session_id=session)
 
     async def leave() -> None:
-        is_waiting = await host.services[Questions].open(session=session)
+        is_waiting = await _waited_for(host, session)
         stopped = not is_waiting and await host.services[Conversations].stop(inbound)
         if not stopped and main is not None:
             main.cancel()
