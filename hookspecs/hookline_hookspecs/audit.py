@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from hookline_hookspecs import Context, Host
 
-__all__ = ["KINDS", "Audit", "Kind", "approved", "config_changed", "note", "session_deleted"]
+__all__ = ["KINDS", "Audit", "Kind", "config_changed", "note", "session_deleted"]
 
 Kind: TypeAlias = Literal[
     "message",
@@ -85,9 +85,6 @@ class Audit(Protocol):
             what: the changed key.
         """
 
-    def approved(self, session_id: str, approver: str) -> None:
-        """Record who answers a session's open approval, as ``CHANNEL:USER``."""
-
 
 def note(
     host: Host,
@@ -117,9 +114,3 @@ async def config_changed(host: Host, actor: str = "", what: str = "") -> None:
     """Record that config.yaml was written, if ``audit`` is on; see :meth:`Audit.config_changed`."""
     if (audit := host.services.get(Audit)) is not None:
         await audit.config_changed(actor, what)
-
-
-def approved(host: Host, session_id: str, approver: str) -> None:
-    """Record who answers an open approval, if ``audit`` is on; see :meth:`Audit.approved`."""
-    if (audit := host.services.get(Audit)) is not None:
-        audit.approved(session_id, approver)

@@ -36,6 +36,8 @@ class Channel(Protocol):
         relays: its plugin shows events of other processes' turns in every process by itself.
         listener: the name of the connection it receives through, if other channels share it: one
             process then owns all of them. Otherwise empty.
+        awaits_replies: its senders wait for the reply, as clients of an API do. A turn then waits
+            at most 290 seconds for an answer to a question.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Channel(Protocol):
     shared: bool = False
     relays: bool = False
     listener: str = ""
+    awaits_replies: bool = False
 
     async def start(self) -> None:
         """Connect, and return once messages are being received."""

@@ -125,7 +125,7 @@ class StoredQuestion:
 
     Attributes:
         tool: the name of the tool that an approval is about.
-        session: the id of the session that asks.
+        session: the id of the session that asks, and ``turn`` of its turn.
         channel: the channel, and ``chat_id`` the chat, that the turn belongs to.
         asker: the user id of the person whose message began the turn; empty if there is none.
         created: when it was asked, and ``expires`` when it can no longer be answered, in Unix
@@ -152,6 +152,7 @@ class StoredQuestion:
     marks: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     ends_turn: bool = False
+    turn: str = ""
 
     @property
     def chat(self) -> str:

@@ -51,6 +51,11 @@ class Channels:
         """The plugin that provides a channel; empty if none does."""
         return self._channels.get(name, ("", None))[0]
 
+    def awaits_replies(self, name: str) -> bool:
+        """Whether the senders of a channel wait for the reply."""
+        channel = self.get(name)
+        return channel is not None and channel.awaits_replies
+
     def __iter__(self) -> Iterator[Channel]:
         return iter([channel for _, channel in self._channels.values()])
 

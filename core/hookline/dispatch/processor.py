@@ -128,7 +128,8 @@ class MessageProcessor:
             inbound = state.pending.rerun
             state.pending.rerun = None
         turn = ActiveTurn.begin(state, inbound, inbox_id, mode)
-        turn.left_over, turn.caller_waits = left_over, caller_waits
+        turn.left_over = left_over
+        turn.caller_waits = caller_waits or self._outbox.channels.awaits_replies(inbound.channel)
         if inbox_id in self._outbox.direct:
             turn.direct = True
             self._outbox.direct[inbox_id] = turn.id

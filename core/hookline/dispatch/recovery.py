@@ -53,7 +53,8 @@ class SessionRecovery:
         for row in await journal.open_turns(record.id, waiting=asks_here):
             # The turn's process is dead: a living one would own the session.
             if await journal.claim("claim_turn", row["id"], row["owner"]):
-                turn = await resume_turn(self.engine, state, row, mode)
+                caller_waits = self.outbox.channels.awaits_replies(record.channel)
+                turn = await resume_turn(self.engine, state, row, mode, caller_waits=caller_waits)
                 self.processor.after_reply(turn)
         if await questions.table.parked_turn(record.id) is not None:
             return True

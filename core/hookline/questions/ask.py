@@ -161,8 +161,9 @@ class _TurnQuestion:
         record = self._ctx.state.record
         session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
         asker = turn.asker if turn is not None else inbound.user_id
-        stored = new_question(question, new_question_id(), session, asker, self._expires())
         turn_id = turn.id if turn is not None else ""
+        stored = new_question(question, new_question_id(), session, asker, self._expires())
+        stored = replace(stored, turn=turn_id)
         await self._service.table.insert(stored, turn_id, self._call_key)
         if turn is not None:
             turn.asked = True

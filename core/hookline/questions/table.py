@@ -292,4 +292,5 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         marks,
         covers,
         row["call_key"] == REPLY_KEY,
+        row["turn_id"],
     )

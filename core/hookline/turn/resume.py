@@ -31,7 +31,12 @@ UNKNOWN = (
 
 
 async def resume_turn(
-    engine: Engine, state: SessionState, row: Mapping[str, Any], mode: str
+    engine: Engine,
+    state: SessionState,
+    row: Mapping[str, Any],
+    mode: str,
+    *,
+    caller_waits: bool = False,
 ) -> ActiveTurn:
     """Continue a turn that did not end; ``row`` is from ``Journal.open_turns``.
 
@@ -44,7 +49,7 @@ async def resume_turn(
     turn = ActiveTurn(
         row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True
     )
-    turn.asked = True
+    turn.asked, turn.caller_waits = True, caller_waits
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)

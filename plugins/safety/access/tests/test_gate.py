@@ -143,14 +143,14 @@ def test_failing_store_lets_no_one_in_until_it_works(
 
 
 def test_invalid_settings_let_no_one_in(chats: MakeChats, run: Run) -> None:
-    one = chats(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", timeout=-1)
+    one = chats(model=["hi"], allow="fake:ann", admins=7, code_minutes="soon", claim_minutes=-1)
     answer = run(one, says_hello)
     assert "do not know you" in str(answer)
     assert code_in(answer)
     ((_, lists),) = [pair for pair in one.h.checks() if pair[1].name == "lists"]
     result: Any = lists.run()
     assert not result.ok
-    for name in ("allow", "admins", "code_minutes", "timeout"):
+    for name in ("allow", "admins", "code_minutes", "claim_minutes"):
         assert f"access.{name}" in result.detail
 
 

@@ -1,501 +1,346 @@
-"""A chat without buttons: the question is written into it, and what is typed answers it."""
+"""Approvals on a channel: the question is written into the chat, and what is typed answers it."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, distribution, entry_points
 from typing import Any
 
 import pytest
 from hookline.testing import calls
 from hookline_approvals import Approvals
-from hookline_hookspecs import Ask, Inbound, Plugin, Question, ToolCall, hookimpl, tool
+from hookline_hookspecs import (
+    Ask,
+    Plugin,
+    Questions,
+    Reply,
+    StoredQuestion,
+    ToolCall,
+    hookimpl,
+    tool,
+)
 
-Make = Callable[..., Any]
 COMMAND = "cd /srv && rm -rf 'build'"
-WHOLE = f"""\
-Allow launch? `rm -rf build` deletes
+QUESTION = f"""\
+Allow launch? it deletes
 ```
 {COMMAND}
 
 Risky: cd /srv && ⟦rm -rf 'build'⟧
 ```
-1. Once
-2. This session
-3. Always
+1. Allow once
+2. Allow in this session
+3. Allow always
 4. Deny
-Answer with a number, or with the words."""
+Answer with a number."""
+WAITING = "A question is waiting for an answer"
 
 
 class Launcher(Plugin):
     """A tool that a guard asks about."""
+
+    once = False
 
     @tool
     def launch(self, target: str) -> str:
         """Launch something."""
         return f"launched {target}"
 
+    @tool(read_only=True, approval="it looks far")
+    def look(self, target: str) -> str:
+        """Look at something, maybe beside other calls."""
+        return f"saw {target}"
+
     @hookimpl
     def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
         if call.name != "launch":
             return None
-        return Ask("`rm -rf build` deletes", call.arguments["target"])
-
-
-class Cautious(Launcher):
-    """The same, where an answer holds for one call."""
-
-    once = True
-
-    @hookimpl
-    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
-        return Ask("it leaves the machine", call.arguments["target"], once=self.once)
+        return Ask("it deletes", call.arguments["target"], self.once, ("rm -rf 'build'",))
 
 
 class Chat:
-    """A person in a chat whose model wants to launch."""
+    """Ann, an admin, in a chat whose model launches; everyone else may only write."""
 
-    def __init__(
-        self,
-        harness: Make,
-        *plugins: Any,
-        turns: int = 1,
-        tool: type[Launcher] = Launcher,
-        **options: Any,
-    ) -> None:
-        model = [step for _ in range(turns) for step in (calls("launch", target=COMMAND), "ok")]
-        self.h = harness(Approvals, *plugins, tool, model=model, **options)
+    def __init__(self, harness: Callable[..., Any], *model: Any, **options: Any) -> None:
+        config = {"access": {"admins": ["fake:ann"], "allow": ["fake:*"]}}
+        config |= options.pop("config", {})
+        plugins = [Approvals, Launcher]
+        if config["access"]:
+            plugins.append(access())
+        self.said: list[str] = []
+        self.h = harness(*plugins, model=list(model or launches()), config=config, **options)
 
-    def talk(self, *texts: str, user: str = "ann", more: int = 1) -> list[str]:
-        """Say each text when the one before has been answered; all replies, one for each text
-        and ``more``, which is the turn's own."""
-        return self.h.run(self._talk([(text, user) for text in texts], more))
-
-    def press(self, *said: tuple[str, str, str | None], more: int = 1) -> list[str]:
-        """As :meth:`talk_as`, with the platform's id of the message that each text answers."""
-        return self.h.run(self._talk(said, more))
-
-    def talk_as(self, *said: tuple[str, str]) -> list[str]:
-        """The same with the person for each text."""
-        return self.h.run(self._talk(said, 1))
-
-    async def _talk(self, said: Sequence[tuple[str | None, ...]], more: int) -> list[str]:
+    async def say(self, text: str, user: str = "ann", **more: Any) -> str:
+        """Write, and return the first reply to it."""
         await self.h.aopen()
-        for text, user, *answers in said:
-            before = len(self.h.channel.sent)
-            await self.h.channel.say(text, user=user, reply_to=answers[0] if answers else None)
-            await self.h.channel.replies(before + 1)
-        return [reply.text for reply in await self.h.channel.replies(len(said) + more)]
+        id_ = f"said-{len(self.said)}"
+        self.said.append(id_)
+        await self.h.channel.say(text, user=user, message_id=id_, **more)
+        return (await self.until(lambda reply: reply.in_reply_to == id_)).text
+
+    async def until(self, fits: Callable[[Reply], bool], count: int = 1) -> Reply:
+        """The newest reply that fits, as soon as there are ``count``."""
+        while len(found := [reply for reply in self.h.channel.sent if fits(reply)]) < count:
+            await self.h.channel.replies(len(self.h.channel.sent) + 1)
+        return found[-1]
+
+    async def heard(self, text: str, count: int = 1) -> None:
+        """Wait until ``count`` replies have this text."""
+        await self.until(lambda reply: reply.text == text, count)
+
+    async def open(self) -> list[StoredQuestion]:
+        """The open questions."""
+        found: list[StoredQuestion] = await self.h.plugin(Approvals).host.services[Questions].open()
+        return found
 
     @property
     def ran(self) -> list[bool]:
-        """Whether each call was allowed."""
+        """Whether each call that reached its tool succeeded."""
         return [call.result.ok for call in self.h.hooks["tool"]]
 
 
+def access() -> type[Plugin[Any]]:
+    """The plugin that knows who may approve. Skips where it is not installed."""
+    try:
+        distribution("hookline-access")
+    except PackageNotFoundError:
+        pytest.skip("hookline-access is not installed")
+    found: type[Plugin[Any]] = entry_points(group="hookline.plugins")["access"].load()
+    return found
+
+
+def launches(turns: int = 1) -> list[Any]:
+    """The model launches in each turn."""
+    return [step for _ in range(turns) for step in (calls("launch", target=COMMAND), "ok")]
+
+
 @pytest.fixture
-def chat(harness: Make) -> Callable[..., Chat]:
-    """Makes chats."""
-    return lambda *plugins, **options: Chat(harness, *plugins, **options)
+def chat(harness: Callable[..., Any]) -> Callable[..., Chat]:
+    """Makes chats: what the model says, and options of the harness."""
+    return lambda *model, **options: Chat(harness, *model, **options)
 
 
-def test_the_question_is_written_whole(chat: Callable[..., Chat]) -> None:
-    assert chat().talk("go", more=0) == [WHOLE]
+MakeChat = Callable[..., Chat]
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "1",
-        "2",
-        "3",
-        "once",
-        "Allow once",
-        " this session ",
-        "ALWAYS",
-        "/approve",
-        "/approve session",
-    ],
-)
-def test_an_exact_answer_allows(chat: Callable[..., Chat], typed: str) -> None:
+def told(one: Chat, *texts: str) -> list[str]:
+    """Ask for a launch, say each text, wait for the turn's end; the replies to each."""
+
+    async def story() -> list[str]:
+        replies = [await one.say(text) for text in ("go", *texts)]
+        await one.heard("ok")
+        return replies
+
+    replies: list[str] = one.h.run(story())
+    return replies
+
+
+ALLOWING = {
+    "1": "Allow once",
+    "once": "Allow once",
+    "allow ONCE": "Allow once",
+    "/approve": "Allow once",
+    " 2 ": "Allow in this session",
+    "/approve session": "Allow in this session",
+    "always": "Allow always",
+}
+
+
+@pytest.mark.parametrize(("typed", "choice"), ALLOWING.items())
+def test_exact_answer_allows_the_call(chat: MakeChat, typed: str, choice: str) -> None:
     one = chat()
-    _, answered, reply = one.talk("go", typed)
-    assert answered.startswith("Allowed: ")
-    assert reply == "ok"
-    assert one.ran == [True]
-
-
-@pytest.mark.parametrize("typed", ["4", "deny", "No", "/deny", "/deny it"])
-def test_an_exact_answer_denies(chat: Callable[..., Chat], typed: str) -> None:
-    one = chat()
-    assert one.talk("go", typed)[1:] == ["Denied.", "ok"]
-    assert one.ran == []
-
-
-VAGUE = ["yes", "0", "5", "11", "1 2", "one", "１", "once please", "don't", "/approve all of it"]
-
-
-@pytest.mark.parametrize("typed", VAGUE)
-def test_a_vague_answer_is_asked_for_again(chat: Callable[..., Chat], typed: str) -> None:
-    one = chat()
-    _, again, allowed, reply = one.talk("go", typed, "1")
-    assert again.startswith("That is none of the choices")
-    assert "4. Deny" in again
-    assert (allowed, reply) == ("Allowed: once.", "ok")
-
-
-def test_a_second_vague_answer_is_a_refusal(chat: Callable[..., Chat]) -> None:
-    one = chat()
-    *_, denied, reply = one.talk("go", "yes", "yes!")
-    assert denied.startswith("Denied, because neither")
-    assert reply == "ok"
-    assert one.ran == []
-
-
-def test_a_blank_message_allows_nothing(chat: Callable[..., Chat]) -> None:
-    one = chat()
-    assert one.talk("go", "  \n ", " ")[-1] == "ok"
-    assert one.ran == []
-
-
-CLOSED = "That question is answered, or its time is over. Nothing was changed."
-
-
-def test_the_question_has_buttons_and_a_press_answers_it(chat: Callable[..., Chat]) -> None:
-    one = chat()
-    told = one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"))
+    asked, answered = told(one, typed)
+    assert asked.startswith(QUESTION)
     assert one.h.channel.sent[0].choices == (
         "Allow once",
         "Allow in this session",
         "Allow always",
         "Deny",
     )
-    assert told[1:] == ["Allowed: once.", "ok"]
+    assert (answered, one.ran) == (f"Answered: {choice}.", [True])
 
 
-def test_a_press_of_somebody_else_is_told_so_and_changes_nothing(chat: Callable[..., Chat]) -> None:
+@pytest.mark.parametrize("typed", ["4", "Deny", "no, it is in use", "/deny it is in use"])
+def test_denial_and_its_reason_reach_the_model(chat: MakeChat, typed: str) -> None:
     one = chat()
-    asked, presses = (
-        ("go", "ann", None),
-        [(w, "bob", "delivered-1") for w in ("Allow always", "Deny")],
-    )
-    told = one.press(asked, *presses, ("Deny", "ann", "delivered-1"))
-    refused = "Only the person whose request this is may answer."
-    assert told[1:] == [refused, refused, "Denied.", "ok"]
+    assert told(one, typed)[1] == "Answered: Deny."
     assert one.ran == []
+    assert ("says: it is in use" in str(one.h.model.last.messages)) is ("in use" in typed)
 
 
-def test_a_press_answers_its_own_question_alone(chat: Callable[..., Chat]) -> None:
-    one = chat(turns=2)
-    first = [("go", "ann", None), ("Allow once", "ann", "delivered-1")]  # 1, 2 and, of the turn, 3
-    one.press(*first)
-    told = one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"), more=3)
-    assert told[4:] == [CLOSED]
+@pytest.mark.parametrize("typed", ["yes", "5", "１", "once please", "what is that?"])
+def test_other_messages_wait_and_answer_nothing(chat: MakeChat, typed: str) -> None:
+    one = chat(*launches(), "about that")
+    _, waits, answered = told(one, typed, "1")
+    assert waits.startswith(WAITING)
+    assert (answered, one.ran) == ("Answered: Allow once.", [True])
+    one.h.run(one.heard("about that"))
+
+
+def test_press_answers_its_own_question_once(chat: MakeChat) -> None:
+    one = chat(*launches(2))
+
+    async def press(question: str, user: str) -> str:
+        return await one.say("Allow once", user, kind="press", question=question)
+
+    async def story() -> None:
+        await one.say("go")
+        (question,) = await one.open()
+        assert (await press(question.id, "bob")).startswith("You may not answer this question.")
+        assert await press(question.id, "ann") == "Answered: Allow once."
+        await one.heard("ok")
+        assert (await one.say("go")).startswith("Allow launch?")
+        assert (await press(question.id, "ann")).startswith("fake:ann has already answered")
+        assert one.ran == [True]
+        assert await one.say("deny") == "Answered: Deny."
+        await one.heard("ok", 2)
+
+    one.h.run(story())
     assert one.ran == [True]
-    assert one.press(("Deny", "ann", "delivered-4"), more=6)[5:] == ["Denied.", "ok"]
-    assert one.ran == [True]
 
 
-def test_a_press_of_a_message_from_before_a_restart_answers_nothing_else(
-    chat: Callable[..., Chat],
+def test_others_cannot_answer_and_their_messages_wait(chat: MakeChat) -> None:
+    one = chat(*launches(), "hello bob")
+
+    async def story() -> None:
+        await one.say("go")
+        assert (await one.say("/approve", "bob")).startswith("You may not answer this question.")
+        assert (await one.say("1", "bob")).startswith(WAITING)
+        assert (await one.say("/approve", chat="other")) == "No approval is waiting in this chat."
+        assert one.ran == []
+        assert await one.say("1") == "Answered: Allow once."
+        await one.heard("ok")
+        await one.heard("hello bob")
+
+    one.h.run(story())
+
+
+@pytest.mark.parametrize("more", [{"forwarded": "Bob"}, {"kind": "edit"}, {"kind": "reaction"}])
+@pytest.mark.parametrize("text", ["1", "/approve", "/questions answer {} 1"])
+def test_only_words_written_by_the_person_answer(
+    chat: MakeChat, text: str, more: dict[str, str]
 ) -> None:
-    """Buttons outlive a process; what they asked is not known any more, and another question is
-    open now."""
-    one = chat()
-    assert one.talk("go", more=0) == [WHOLE]
-    one.h.run(
-        one.h.channel.say("Allow always", user="ann", kind="press", reply_to="old", target="old")
-    )
-    assert one.talk("deny", more=2)[1:3] == ["Denied.", "ok"]
+    one = chat(*launches(), "?", "?")
+
+    async def story() -> None:
+        await one.say("go")
+        (question,) = await one.open()
+        await one.h.channel.say(text.format(question.id), user="ann", **more)
+        assert await one.say("/deny") == "Answered: Deny."
+        await one.heard("ok")
+
+    one.h.run(story())
     assert one.ran == []
 
 
-def test_a_press_when_nothing_waits_is_no_message(chat: Callable[..., Chat]) -> None:
+def test_message_sent_before_the_question_was_readable_answers_nothing(chat: MakeChat) -> None:
     one = chat()
-    one.press(("go", "ann", None), ("Allow once", "ann", "delivered-1"))
-    assert one.press(("Allow once", "ann", "delivered-1"), more=3)[3:] == [CLOSED]
-    assert len(one.h.model.requests) == 2
 
+    async def story() -> None:
+        await one.say("go")
+        unread = await one.say("1", received=1.0)
+        assert unread.startswith("That came before the question could be read.")
+        assert await one.say("4") == "Answered: Deny."
+        await one.heard("ok")
 
-def test_what_was_typed_is_remembered(chat: Callable[..., Chat]) -> None:
-    one = chat(turns=2)
-    assert one.talk("go", "always", "go")[3:] == ["ok"]
-    assert one.ran == [True, True]
-
-
-def test_another_person_neither_answers_nor_is_heard(chat: Callable[..., Chat]) -> None:
-    one = chat(turns=2)
-    said = [("go", "ann"), ("/approve", "bob"), ("/deny", "bob"), ("2", "ann")]
-    _, *told, allowed, reply = one.talk_as(*said)
-    assert told == ["Only the person whose request this is may answer."] * 2
-    assert (allowed, reply) == ("Allowed: this session.", "ok")
-
-
-def test_another_persons_message_waits_for_its_own_turn(harness: Make) -> None:
-    one = Chat(harness)
-    one.h.model.steps.append("hello bob")
-
-    async def talk() -> list[str]:
-        await one.h.aopen()
-        say = one.h.channel.say
-        await say("go", user="ann")
-        await one.h.channel.replies(1)
-        await say("1", user="bob")
-        await say("4", user="ann")
-        return [reply.text for reply in await one.h.channel.replies(4)]
-
-    assert one.h.run(talk())[1:] == ["Denied.", "ok", "hello bob"]
-    assert one.h.model.last.messages[-1].text == "1"
-
-
-def test_another_chat_is_not_touched(harness: Make) -> None:
-    one = Chat(harness)
-    one.h.model.steps.insert(1, "hello")
-
-    async def talk() -> list[tuple[str, str]]:
-        await one.h.aopen()
-        await one.h.channel.say("go", chat="a")
-        await one.h.channel.replies(1)
-        await one.h.channel.say("1", chat="b")
-        await one.h.channel.replies(2)
-        await one.h.channel.say("/approve", chat="b")
-        sent = await one.h.channel.replies(3)
-        return [(reply.session.chat_id, reply.text) for reply in sent[1:]]
-
-    assert one.h.run(talk()) == [("b", "hello"), ("b", "Nothing waits for approval in this chat.")]
-
-
-def test_a_command_is_still_a_command(chat: Callable[..., Chat]) -> None:
-    one = chat()
-    _, who, allowed, _ = one.talk("go", "/whoami", "1")
-    assert who.startswith("fake:ann")
-    assert allowed == "Allowed: once."
-
-
-def test_the_question_can_be_shown_again(chat: Callable[..., Chat]) -> None:
-    first, again, *_ = chat().talk("go", "/approve ?", "1")
-    assert first == again
-
-
-def test_a_press_of_a_button_answers(chat: Callable[..., Chat]) -> None:
-    """A channel with buttons can hand in the choice as a message."""
-    one = chat()
-    assert one.talk("go", "Allow in this session")[1] == "Allowed: this session."
-
-
-def test_a_late_answer_is_an_ordinary_message(harness: Make) -> None:
-    one = Chat(harness, config={"approvals": {"timeout": 0.05}})
-    one.h.model.steps.append("what do you mean?")
-    assert one.talk("go")[1:] == ["ok"]
-    assert one.talk("1", more=2)[2:] == ["what do you mean?"]
+    one.h.run(story())
     assert one.ran == []
 
 
-def test_nobody_is_asked_where_nobody_is_known(harness: Make) -> None:
-    one = Chat(harness)
-    assert one.talk("go", user="", more=0) == ["ok"]
-    assert one.ran == []
+def test_several_open_questions_are_answered_by_id_or_reply(chat: MakeChat) -> None:
+    one = chat([calls("look", target="moon"), calls("look", target="mars")], "ok")
+
+    async def story() -> None:
+        await one.say("go")
+        await one.until(lambda reply: bool(reply.choices), 2)
+        first, second = await one.open()
+        assert first.id in await one.say("1")
+        assert second.id in await one.say("/approve")
+        listed = (await one.say("/questions")).splitlines()
+        assert listed[0] == f"{first.id} · approval · look · fake:chat · 0 min · {{"
+        assert len(listed) == 3
+        shown = next(n for n, sent in enumerate(one.h.channel.sent) if sent.question == second.id)
+        assert await one.say("4", reply_to=f"delivered-{shown + 1}") == "Answered: Deny."
+        assert await one.say(f"/questions answer {first.id.lower()} once") == (
+            "Answered: Allow once."
+        )
+        await one.heard("ok")
+
+    one.h.run(story())
+    assert [call.result.call.arguments["target"] for call in one.h.hooks["tool"]] == ["moon"]
 
 
-class Admin(Plugin):
-    """Asks an admin elsewhere; the test is the admin."""
-
-    asked: asyncio.Event
-    said: asyncio.Event
-
-    @hookimpl
-    def setup(self, host: Any) -> None:
-        self.asked, self.said = asyncio.Event(), asyncio.Event()
-
-    @hookimpl
-    async def on_question(self, ctx: Any, question: Question) -> str:
-        self.asked.set()
-        await self.said.wait()
-        return "Allow once"
-
-
-def test_what_an_admin_is_asked_the_person_may_only_refuse(harness: Make) -> None:
-    one = Chat(harness, Admin)
-
-    async def talk() -> list[str]:
-        await one.h.aopen()
-        say, heard = one.h.channel.say, one.h.channel.replies
-        await say("go", user="ann")
-        await one.h.plugin(Admin).asked.wait()
-        await say("/approve", user="ann")
-        await heard(1)
-        one.h.plugin(Admin).said.set()
-        return [reply.text for reply in await heard(2)]
-
-    assert one.h.run(talk()) == [
-        "This question is asked elsewhere; it is approved where it is shown.",
-        "ok",
-    ]
-    assert one.ran == [True]
-
-
-def test_a_person_sees_and_revokes_their_own_grants_alone(chat: Callable[..., Chat]) -> None:
+def test_questions_are_listed_for_their_chat_and_for_the_operator(chat: MakeChat) -> None:
     one = chat()
-    said = [("go", "ann"), ("3", "ann"), ("/grants", "bob"), ("/grants revoke 1", "bob")]
-    *_, seen, revoked = [*one.talk_as(*said)]
-    assert seen.startswith("No grants")
-    assert revoked.startswith("There is no grant 1 here")
-    assert "fake:ann" in one.h.send("/grants").text
-    assert one.h.send("/grants revoke 1").text.startswith("Grant 1 is revoked")
+
+    async def story() -> None:
+        await one.say("go")
+        assert "launch" in await one.say("/questions", "bob")
+        assert await one.say("/questions", "bob", chat="bob") == "No question is open."
+        assert "fake:chat" in (await one.h.asend("/questions")).text
+        wrong = await one.say("/questions answer")
+        assert wrong.startswith("Write /questions")
+        assert (await one.say("/questions answer NOSUCH 1")).startswith("There is no such question")
+        (question,) = await one.open()
+        answered = await one.h.asend(f"/questions answer {question.id} 1")
+        assert answered.text == "Answered: Allow once."
+
+    one.h.run(story())
 
 
-def test_a_stranger_in_a_session_of_the_same_id_cannot_answer(harness: Make) -> None:
-    """A message that names another chat's session carries no right to answer there."""
-    one = Chat(harness)
+def test_grant_covers_the_same_call_of_its_person(chat: MakeChat) -> None:
+    one = chat(*launches(3))
 
-    async def talk() -> str:
-        runtime = await one.h.aopen()
-        await one.h.channel.say("go", user="ann")
-        await one.h.channel.replies(1)
-        (session,) = await one.h.plugin(Approvals).host.sessions(channel="fake")
-        stranger = Inbound("fake", "other", "eve", "e1", "/approve", session_id=session.id)
-        await runtime.dispatcher.receive(stranger)
-        return (await one.h.channel.replies(2))[1].text
+    async def story() -> None:
+        assert (await one.say("go")).startswith("Allow launch?")
+        await one.say("always")
+        await one.heard("ok")
+        assert await one.say("go") == "ok"
+        assert (await one.say("/grants", "bob")).startswith("No grants")
+        assert (await one.say("/grants revoke 1", "bob")).startswith("Grant 1 not found")
+        assert "fake:ann" in await one.say("/grants")
+        assert (await one.say("/grants revoke 1")).startswith("Grant 1 is revoked")
+        assert (await one.say("go")).startswith("Allow launch?")
 
-    assert one.h.run(talk()) == "Only the person whose request this is may answer."
-    assert one.ran == []
-
-
-async def _open_question(one: Chat) -> None:
-    await one.h.aopen()
-    await one.h.channel.say("go", user="ann")
-    await one.h.channel.replies(1)
+    one.h.run(story())
 
 
 @pytest.mark.parametrize(
-    "more", [{"forwarded": "Bob"}, {"kind": "edit"}, {"kind": "reaction"}], ids=str
+    ("typed", "ran"), [("1", [True]), ("/approve", [True]), ("2", []), ("/deny", [])]
 )
-@pytest.mark.parametrize("text", ["1", "Allow once"])
-def test_only_the_asker_s_own_words_answer(
-    chat: Callable[..., Chat], text: str, more: dict[str, str]
+def test_once_offers_no_lasting_choice(
+    chat: MakeChat, monkeypatch: pytest.MonkeyPatch, typed: str, ran: list[bool]
 ) -> None:
-    one = chat(turns=2)
-
-    async def talk() -> None:
-        await _open_question(one)
-        await one.h.channel.say(text, user="ann", reply_to="delivered-1", **more)
-        await one.h.channel.say("/deny", user="ann")
-        await one.h.channel.replies(3)
-
-    one.h.run(talk())
-    assert one.ran == []
-
-
-def test_another_s_flood_changes_nothing(chat: Callable[..., Chat]) -> None:
+    monkeypatch.setattr(Launcher, "once", True)
     one = chat()
-
-    async def talk() -> list[str]:
-        await _open_question(one)
-        for text in ("/approve ?", "/deny", "/approve always", "/approve ?") * 5:
-            await one.h.channel.say(text, user="bob")
-        told = [reply.text for reply in await one.h.channel.replies(21)][1:]
-        await one.h.channel.say("1", user="ann", reply_to="delivered-1")
-        await one.h.channel.replies(23)
-        return told
-
-    assert set(one.h.run(talk())) == {"Only the person whose request this is may answer."}
-    assert one.ran == [True]
-
-
-def test_once_offers_two_choices_and_numbers_them(chat: Callable[..., Chat]) -> None:
-    one = chat(tool=Cautious)
-    asked, denied, reply = one.talk("go", "2")
-    assert asked.splitlines()[-3:-1] == ["1. Once", "2. Deny"]
+    assert told(one, "/approve always", typed)[1].startswith("'always' is not one of the choices")
     assert one.h.channel.sent[0].choices == ("Allow once", "Deny")
-    assert (denied, reply, one.ran) == ("Denied.", "ok", [])
+    assert one.ran == ran
 
 
-@pytest.mark.parametrize("typed", ["1", "once", "/approve", "/approve once"])
-def test_once_allows_this_call_and_the_next_is_asked_for(
-    chat: Callable[..., Chat], typed: str
-) -> None:
-    one = chat(tool=Cautious, turns=2)
-    one.talk("go", typed)
-    assert one.ran == [True]
-    before = len(one.h.channel.sent)
-    assert one.talk("go", "2", more=1 + before)[before:][1:] == ["Denied.", "ok"]
-    assert one.ran == [True]
-    assert "No grants" in one.h.send("/grants").text
-
-
-@pytest.mark.parametrize(
-    "typed", ["always", "this session", "3", "4", "/approve always", "/approve session"]
-)
-def test_once_takes_no_lasting_answer(chat: Callable[..., Chat], typed: str) -> None:
-    one = chat(tool=Cautious)
-    _, again, denied, _ = one.talk("go", typed, "deny")
-    assert again.splitlines()[1:3] == ["1. Once", "2. Deny"]
-    assert (denied, one.ran) == ("Denied.", [])
-
-
-def test_an_earlier_grant_does_not_answer_once(
-    chat: Callable[..., Chat], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = chat(tool=Cautious, turns=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(Cautious, "once", False)
-        one.talk("go", "always")
-    assert one.talk("go", "2", more=4)[4:] == ["Denied.", "ok"]
-    assert one.ran == [True]
-
-
-@pytest.mark.parametrize("typed", ["1", "once", "/approve", "/approve always"])
-def test_what_was_sent_before_the_question_was_delivered_allows_nothing(
-    chat: Callable[..., Chat], typed: str
-) -> None:
-    one = chat()
-    h = one.h
-
-    async def talk() -> None:
-        await h.aopen()
-        channel, showing, shown = h.channel, asyncio.Event(), asyncio.Event()
-        send = channel.send
-
-        async def slow(reply: Any) -> str:
-            if not showing.is_set():
-                showing.set()
-                await shown.wait()
-            return str(await send(reply))
-
-        channel.send = slow
-        await channel.say("go", user="ann")
-        await showing.wait()
-        on_its_way = time.time()
-        await channel.say(typed, user="ann", received=on_its_way)
-        shown.set()
-        await channel.replies(2)
-        await channel.say(typed, user="ann", received=on_its_way)
-        await channel.replies(3)
-        await channel.say("/deny", user="ann", received=time.time())
-        await channel.replies(5)
-        await h.runtime.finish_background(5)
-
-    h.model.steps += ["more"] * 4
-    h.run(talk())
+def test_expired_question_refuses_the_call(chat: MakeChat) -> None:
+    one = chat(*launches(), "what?", config={"approvals": {"expires": 0.2}})
+    assert told(one)[0].startswith("Allow launch?")
+    assert "no one approved it in time" in str(one.h.model.last.messages)
+    assert one.h.run(one.say("/approve")) == "No approval is waiting in this chat."
     assert one.ran == []
-    said = [reply.text for reply in h.channel.sent]
-    assert sum(text.startswith("That came before the question") for text in said) == 2
-    assert "Denied." in said
 
 
-def test_a_press_that_core_was_told_of_early_counts(chat: Callable[..., Chat]) -> None:
-    """The platform shows a button before it confirms that the message was sent."""
+def test_stopped_turn_closes_its_question(chat: MakeChat) -> None:
     one = chat()
 
-    async def talk() -> None:
-        await one.h.aopen()
-        before = time.time()
-        await one.h.channel.say("go", user="ann")
-        await one.h.channel.replies(1)
-        pressed = {"reply_to": "delivered-1", "kind": "press", "received": before}
-        await one.h.channel.say("Allow once", user="ann", **pressed)
-        await one.h.channel.replies(3)
+    async def story() -> None:
+        await one.say("go")
+        assert await one.say("/stop") == "Stopping."
+        assert await one.say("/approve") == "No approval is waiting in this chat."
+        assert await one.open() == []
 
-    one.h.run(talk())
-    assert one.ran == [True]
+    one.h.run(story())
+    assert one.ran == []
+
+
+def test_no_one_approves_where_nothing_says_who_may(chat: MakeChat) -> None:
+    one = chat(config={"access": False})
+    assert one.h.run(one.say("go")) == "ok"
+    assert one.ran == []
+    assert "no one can approve it" in str(one.h.model.last.messages)

@@ -157,41 +157,20 @@ def test_scheduled_work_has_nobody_and_no_grants(harness: Make) -> None:
 
 
 class Silent(Plugin):
-    """Asks somewhere and never hears an answer; tells whether it was given up."""
+    """Asks somewhere and never hears an answer."""
 
     asked = 0
     gave_up = 0
-    now = 0
-    most = 0
 
     @hookimpl
     async def on_question(self, ctx: Any, question: Any) -> str | None:
         self.asked += 1
-        if question.call.arguments["target"] == "void":
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                self.gave_up += 1
-                raise
-        self.now += 1
-        self.most = max(self.most, self.now)
-        await asyncio.sleep(0.01)
-        self.now -= 1
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.gave_up += 1
+            raise
         return None
-
-
-def test_silence_is_a_refusal(harness: Make) -> None:
-    h = harness(
-        Approvals,
-        Silent,
-        Launcher,
-        model=launching("void"),
-        config={"approvals": {"timeout": 0.05}},
-    )
-    result = h.send("go")
-    assert result.tool_calls[0].text.startswith("Denied: ")
-    assert any("in time" in notice.text for notice in result.notices)
-    assert h.plugin(Silent).gave_up == 1
 
 
 def test_stopping_the_turn_takes_the_question_back(harness: Make) -> None:
@@ -207,30 +186,24 @@ def test_stopping_the_turn_takes_the_question_back(harness: Make) -> None:
         return await task
 
     assert h.run(stopped()).stop == "stopped"
-    assert h.send("/approve").text == "Nothing waits for approval in this chat."
+    assert h.plugin(Silent).gave_up == 1
+    assert h.send("/approve").text == "No approval is waiting in this chat."
+    assert h.send("/questions").text == "No question is open."
 
 
-class Side(Plugin):
-    """A tool that may run beside others and is asked about all the same."""
+def test_command_answers_while_a_plugin_asks(harness: Make) -> None:
+    h = harness(Approvals, Silent, Launcher, model=launching("void"))
 
-    @tool(read_only=True, approval="it looks far")
-    async def look(self, target: str) -> str:
-        """Look at something."""
-        return f"saw {target}"
+    async def answered() -> Any:
+        await h.aopen()
+        task = asyncio.ensure_future(h.asend("go"))
+        while not h.plugin(Silent).asked:
+            await asyncio.sleep(0.01)
+        assert (await h.asend("/approve")).text == "Answered: Allow once."
+        return await task
 
-
-def test_questions_of_one_chat_are_asked_one_after_the_other(harness: Make) -> None:
-    model = [[calls("look", target=f"star {n}") for n in range(4)], "ok"]
-    h = harness(Approvals, Silent, Side, model=model, answers=["Allow once"] * 4)
-    assert all(result.ok for result in h.send("go").tool_calls)
-    assert h.plugin(Silent).most == 1
-
-
-def test_an_answer_covers_the_same_call_that_waits_behind_it(harness: Make) -> None:
-    model = [[calls("look", target="moon"), calls("look", target="moon")], "ok"]
-    h = harness(Approvals, Silent, Side, model=model, answers=["Allow in this session"])
-    assert [result.ok for result in h.send("go").tool_calls] == [True, True]
-    assert len(h.questions) == 1
+    assert h.run(answered()).tool_calls[0].ok
+    assert h.plugin(Silent).gave_up == 1
 
 
 class Sender(Plugin):
@@ -275,9 +248,9 @@ def test_grants_are_listed_and_revoked(harness: Make) -> None:
     )
     outcomes(h, 2)
     lines = h.send("/grants").text.splitlines()
-    assert lines[1].startswith("1. launch · Always · terminal:tester · ")
+    assert lines[1].startswith("1. launch · Allow always · terminal:tester · ")
     assert lines[1].endswith("launch moon")
-    assert lines[2].startswith("2. launch · This session · ")
+    assert lines[2].startswith("2. launch · Allow in this session · ")
     assert h.send("/grants revoke 1").text.startswith("Grant 1 is revoked")
     assert "launch moon" not in h.send("/grants").text
     assert outcomes(h, 1) == [False]
@@ -289,4 +262,4 @@ def test_what_grants_does_not_understand_it_says(harness: Make, args: str) -> No
 
 
 def test_a_grant_that_is_not_there_cannot_be_revoked(harness: Make) -> None:
-    assert "no grant 7 here" in harness(Approvals).send("/grants revoke 7").text
+    assert "Grant 7 not found" in harness(Approvals).send("/grants revoke 7").text

@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import io
 import json
-import re
 import threading
 import wave
 from collections.abc import Iterator
@@ -112,9 +111,7 @@ def test_admin_approves_elsewhere_while_stream_is_kept_alive(
         question = next(text for text in helper_service.texts if "For api:ann" in text)
         assert "sudo true" in question
         threading.Event().wait(2)  # for the comments, which tell the client that it goes on
-        code = re.search(r"\b([A-Z0-9]{5}) 1\b", question)
-        assert code is not None, question
-        boss(port, "b2", f"{code[1]} 1")
+        boss(port, "b2", "1")
         stream = streaming.result(TEST_TIMEOUT)
     assert stream.count(": keep-alive") >= 2
     assert "bash waits for approval." in stream

@@ -47,9 +47,6 @@ class AccessConfig(BaseModel):
     claim_minutes: float = Field(
         default=60.0, gt=0, le=1440, description="Minutes that a claim code is valid."
     )
-    timeout: float = Field(
-        default=290.0, gt=0, le=290, description="Seconds that an admin has to answer an approval."
-    )
     _faults: list[str] = PrivateAttr(default_factory=list)
     _admins: frozenset[str] = PrivateAttr(default=frozenset())
     _allow: frozenset[str] = PrivateAttr(default=frozenset())

@@ -10,6 +10,7 @@ from hookline_hookspecs import (
     Context,
     HooklineError,
     Host,
+    Inbound,
     Plugin,
     Question,
     QuestionAnswer,
@@ -28,16 +29,17 @@ from hookline_hookspecs.questions import (
     ALLOW_SESSION,
     DENY,
     QuestionError,
-    StoredQuestion,
 )
 from pydantic import BaseModel, Field
 
 from .grants import Grant, Grants, GrantScope, fingerprint
 from .listing import grant_list, parse_revoke
+from .question_list import parse_answer, question_list, several_text
 
 MAX_REMEMBERED_SESSIONS = 1024
 """Sessions whose person is remembered, for their sub-agents."""
 NONE_OPEN = "No approval is waiting in this chat."
+NOT_OWN_WORDS = "Only a message that you write yourself is an answer. Nothing was changed."
 
 
 class ApprovalsConfig(BaseModel):
@@ -128,6 +130,8 @@ class Approvals(Plugin[ApprovalsConfig]):
     async def _answer(self, ctx: Context, typed: str) -> str:
         """Answer the only open approval of the chat."""
         inbound = ctx.turn.inbound
+        if not _is_own_words(inbound):
+            return NOT_OWN_WORDS
         questions = self.host.services[Questions]
         chat = (inbound.channel, inbound.chat_id)
         of_chat = [one for one in await questions.open(chat=chat) if one.kind == "approval"]
@@ -140,13 +144,35 @@ class Approvals(Plugin[ApprovalsConfig]):
         if not found:
             return NONE_OPEN
         if len(found) > 1:
-            return _several(found)
+            return several_text(found)
+        return await self._answer_one(inbound, found[0].id, typed)
+
+    async def _answer_one(self, inbound: Inbound, question_id: str, typed: str) -> str:
+        questions = self.host.services[Questions]
         try:
-            answered = await questions.answer(found[0].id, typed, inbound.channel, inbound.user_id)
+            answered = await questions.answer(question_id, typed, inbound.channel, inbound.user_id)
         except QuestionError as error:
             return str(error)
         choice = answered.answer.choice if answered.answer is not None else DENY
         return f"Answered: {choice}."
+
+    @command("/questions", audience="everyone", immediate=True, category="Model and safety")
+    async def questions(self, ctx: Context, args: str) -> str:
+        """Show the open questions, or answer one: /questions answer ID CHOICE."""
+        inbound = ctx.turn.inbound
+        answer = parse_answer(args)
+        if args and answer is None:
+            return "Write /questions to see them, or /questions answer ID CHOICE."
+        if answer is not None:
+            return (
+                await self._answer_one(inbound, *answer)
+                if _is_own_words(inbound)
+                else (NOT_OWN_WORDS)
+            )
+        sees_all = ctx.operator or inbound.channel == TERMINAL
+        chat = None if sees_all else (inbound.channel, inbound.chat_id)
+        found = await self.host.services[Questions].open(chat=chat)
+        return question_list(found, self.host.now())
 
     @command("/grants", audience="everyone", category="Model and safety")
     async def grants(self, ctx: Context, args: str) -> str:
@@ -163,11 +189,9 @@ class Approvals(Plugin[ApprovalsConfig]):
         return f"Grant {number} is revoked. The next such call asks again."
 
 
-def _several(questions: Sequence[StoredQuestion]) -> str:
-    lines = [f"{one.id}: {one.tool or one.kind}" for one in questions]
-    return "\n".join(
-        ["Several approvals are open. Answer one: /questions answer ID CHOICE", *lines]
-    )
+def _is_own_words(inbound: Inbound) -> bool:
+    """Whether the person wrote the command now and themselves."""
+    return not inbound.forwarded and inbound.kind in ("message", "command")
 
 
 def _belongs(grant: Grant, ctx: Context) -> bool:

@@ -3,7 +3,7 @@
 A row is submitted to the store right before core submits the event itself, so both are in one
 transaction and no transaction is added. This happens in the last ``pre_prompt`` (the turn starts),
 when ``around_model`` returns (the response is stored), and in the last ``post_tool`` (the result is
-stored).
+stored). An answer to a question is recorded right after it is stored.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     Question,
     Route,
     Session,
+    StoredQuestion,
     ToolCall,
     ToolResult,
     Turn,
@@ -36,6 +37,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.audit import Audit, Kind
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.questions import DENY
 
 from .config import AuditConfig
 from .recorder import AuditRow, Recorder, digest, person_here
@@ -68,8 +70,6 @@ class AuditPlugin(Plugin[AuditConfig]):
 
         self._actors: OrderedDict[str, str] = OrderedDict()
         self._run_owners: OrderedDict[str, str] = OrderedDict()
-        self._open_approvals: dict[str, str] = {}
-        """The approver of the open approval of each session; empty until it is known."""
         self.service = await AuditService.open(host, self.config)
         self._recorder = self.service.recorder
         self._prices = Prices.of(host)
@@ -77,6 +77,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         host.signals.connect("on_message", self._record_message)
         host.signals.connect("denied", self._record_denial)
         host.signals.connect("pre_learn", self._record_learning)
+        host.signals.connect("question_closed", self._record_closed_question)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -136,11 +137,6 @@ class AuditPlugin(Plugin[AuditConfig]):
         rows = await self.host.storage.fetch("sessions_of", channel=channel, chat_id=chat_id)
         if not rows[0]["number"]:
             await self.service.erase(f"{channel}:{chat_id}", by)
-
-    def approved(self, session_id: str, approver: str) -> None:
-        """Remember who answered the open approval of a session."""
-        if session_id in self._open_approvals:
-            self._open_approvals[session_id] = approver
 
     def _row(
         self,
@@ -270,15 +266,17 @@ class AuditPlugin(Plugin[AuditConfig]):
         call = question.call
         name = call.name if call is not None else question.kind
         detail: dict[str, Any] = {"kind": question.kind}
+        if question.id:
+            detail["question"] = question.id
         if call is not None:
             detail |= {"call": call.id, "arguments": digest(call.arguments)}
-            ctx.stash[f"asked {call.id}"] = True
-            self._open_approvals[ctx.session.id] = ""
+            if not question.id:  # only plugins are asked, and no question is closed later
+                ctx.stash[f"asked {call.id}"] = True
         self._put(self._row(ctx, "ask", name, "asked", detail))
 
     @hookimpl(tryfirst=True)
     def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware:
-        """Record the approval of a call; remember the context while its tool runs."""
+        """Record that a plugin approved a call; remember the context while its tool runs."""
         if ctx.stash.pop(f"asked {call.id}", False):
             self._record_answer(ctx, call, "approved")
         ctx.stash[f"ran {call.id}"] = True
@@ -294,8 +292,26 @@ class AuditPlugin(Plugin[AuditConfig]):
 
     def _record_answer(self, ctx: Context, call: ToolCall, verdict: str) -> None:
         row = self._row(ctx, "answer", call.name, verdict, {"call": call.id})
-        row.approver = self._open_approvals.pop(ctx.session.id, "") or row.actor
+        row.approver = row.actor
         self._put(row)
+
+    def _record_closed_question(self, question: StoredQuestion, ctx: Context | None = None) -> None:
+        """Record an answer, or why there is none, in the process where the question was closed."""
+        detail = {"kind": question.kind, "question": question.id}
+        verdict = _closing_verdict(question)
+        row = AuditRow("answer", question.tool or question.kind, verdict, detail=detail)
+        row.channel, row.chat = question.channel, question.chat
+        row.session, row.turn = question.session, question.turn
+        asker = f"{question.channel}:{question.asker}" if question.asker else ""
+        row.actor = asker or self._actors.get(question.session, "")
+        if question.answer is not None:
+            row.approver = question.answer.by or self._local_person(question.channel, row.actor)
+        self._put(row)
+
+    def _local_person(self, channel: str, person: str) -> str:
+        """``person`` on a channel of this machine, where the person who writes also answers."""
+        network = [known.network for known in self.host.channels() if known.name == channel]
+        return "" if any(network) else person
 
     @hookimpl(trylast=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> None:
@@ -315,6 +331,13 @@ class AuditPlugin(Plugin[AuditConfig]):
         else:
             verdict = "denied" if result.text.startswith("Denied: ") else "failed"
         self._put(self._row(ctx, "tool", call.name, verdict, detail))
+
+
+def _closing_verdict(question: StoredQuestion) -> str:
+    """``approved`` or ``denied`` for an approval, ``answered``, or the state without an answer."""
+    if question.answer is None or question.kind != "approval":
+        return question.state
+    return "denied" if question.answer.choice == DENY else "approved"
 
 
 def _person(inbound: Inbound) -> str:

@@ -28,6 +28,7 @@ class ApiChannel(Channel):
     """:mod:`.remote_runs` relays turns of other processes."""
     listener = "web-server"
     """Among gateways that share a store, only one may run the channels of a listener."""
+    awaits_replies = True
 
     def __init__(self, host: Host, runs: ActiveRuns) -> None:
         self._host = host

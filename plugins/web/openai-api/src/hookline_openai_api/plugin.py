@@ -148,10 +148,9 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Notify the client of an approval; refuse it if no one could be asked.
+        """Notify the client of an approval; refuse one of an admin, who cannot answer here.
 
-        ``access`` asks admins on other channels, but asks an admin about their own turn in that
-        turn's chat, and API clients cannot answer.
+        For others the admins are asked on other channels.
         """
         if ctx.session.channel != CHANNEL or question.kind != "approval":
             return None
