@@ -150,7 +150,7 @@ class MessageProcessor:
         if state.question is not None:
             await set_question(self._engine.journal, state, None)
         if turn.can_park:
-            await self.questions.close_choices(state.record.id)
+            await self.questions.close_choices(state.record.id, turn.inbound.user_id)
         try:
             await run_turn(self._engine, turn, blocks)
         except BaseException:

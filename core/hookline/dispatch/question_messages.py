@@ -70,6 +70,8 @@ class QuestionMessages:
             for one in asked
             if not one.question.ends_turn and find_choice(text, one.question.choices)
         ]
+        if any(_is_for_another(one, inbound) for one in quoted):
+            return NOT_ANSWERABLE
         if not named:
             return _with_choice(asked, inbound, passed)
         if len(named) > 1:
@@ -119,9 +121,9 @@ class QuestionMessages:
             question_id, inbound.text, channel, user_id, message_id=inbound.message_id
         )
 
-    async def close_choices(self, session_id: str) -> None:
-        """Close the questions that the session's replies ended with: its next turn begins."""
-        await self._service.close_choices(session_id)
+    async def close_choices(self, session_id: str, user_id: str) -> None:
+        """Close the questions that replies to the person ended with: their next turn begins."""
+        await self._service.close_choices(session_id, user_id)
 
     async def stop_parked(self, session_id: str) -> bool:
         """Stop the session's parked turn; False if it has none."""
@@ -154,6 +156,13 @@ def _is_of_conversation(shown: ShownQuestion, session_id: str) -> bool:
 
 def _person(inbound: Inbound) -> str:
     return f"{inbound.channel}:{inbound.user_id}"
+
+
+def _is_for_another(shown: ShownQuestion, inbound: Inbound) -> bool:
+    """Whether the text is a choice of a question that a reply to another person ended with."""
+    question = shown.question
+    is_choice = question.ends_turn and inbound.text in question.choices
+    return is_choice and shown.person not in ("", inbound.user_id)
 
 
 def _with_choice(asked: Sequence[ShownQuestion], inbound: Inbound, passed: Inbound) -> Inbound:

@@ -84,10 +84,11 @@ class QuestionService:
         answer = QuestionAnswer(*found, by=f"{channel}:{user_id}")
         return await self.settle(question, answer, message_id)
 
-    async def close_choices(self, session_id: str) -> None:
-        """Close the questions that earlier replies of the session ended with."""
+    async def close_choices(self, session_id: str, user_id: str) -> None:
+        """Close the questions that earlier replies of the session to the person ended with."""
         for question in await self.table.open_choices(session_id):
-            await self.close(question, "closed")
+            if question.asker in ("", user_id):
+                await self.close(question, "closed")
 
     async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
         """Whether a person may answer: the operator, and who the service ``Access`` permits.

@@ -369,7 +369,7 @@ async def _close_questions(ctx: TurnContext) -> None:
 def _store_choices(turn: ActiveTurn, reply: Reply) -> tuple[Reply, list[Statement]]:
     """The reply with the id of the question that its buttons answer, and what stores that.
 
-    It is open until the session's next turn begins.
+    It is open until the next turn of the person in this session begins.
     """
     if not (turn.can_park and reply.choices) or reply.question:
         return reply, []

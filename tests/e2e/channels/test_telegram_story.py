@@ -15,7 +15,8 @@ from .conftest import BOSS, ChannelHome
 
 GROUP = -500
 GUEST, STRANGER = 555, 666
-CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
+FIRST_AND_LAST = ["Allow once", "Deny"]
+"""Of the choices under an approval."""
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_denied_command_does_not_run_and_the_model_is_told(
     folder = channel_home.folder_to_remove("denied")
     api.say(BOSS, "remove denied")
     asked, before = question(api, remove("denied"), BOSS)
-    assert asked.buttons == CHOICES
+    assert asked.buttons[:1] + asked.buttons[-1:] == FIRST_AND_LAST
     api.press(asked, "Deny", BOSS)
     api.find("Then I leave it.", BOSS)
     api.wait(lambda: not asked.buttons)
@@ -128,10 +129,10 @@ def test_button_press_by_a_stranger_in_a_group_is_ignored(
     api.say(GROUP, "@hookline_bot remove grouped", BOSS)
     asked, before = question(api, remove("grouped"), GROUP)
     presses = [api.press(asked, "Allow once", who) for who in (GUEST, STRANGER)]
-    api.find("Only the person whose request this is may answer.", GROUP)
+    api.find("You may not answer this question.", GROUP)
     pairing_code(api.find("I do not know you yet.", GROUP).text)
     api.wait(lambda: set(presses) <= set(api.answered))
-    assert asked.buttons == CHOICES
+    assert asked.buttons[:1] + asked.buttons[-1:] == FIRST_AND_LAST
     assert folder.exists()
     api.press(asked, "Deny", BOSS)
     api.find("Then I leave it.", GROUP)

@@ -23,6 +23,7 @@ SCRIPT = {
 }
 STRANGER = "I do not know you yet."
 NOT_YOURS = "Only an admin may answer this. Nothing was changed."
+MAY_NOT = "You may not answer this question. Nothing was changed."
 
 
 def last_word_in(lines: list[str], words: str) -> str:
@@ -66,10 +67,9 @@ def test_first_claim_pairing_and_group_approval_work_end_to_end(
     assert question["chat"] == "boss"
     assert DANGER in question["text"]
     number = question["text"].split()[-2]
-    for text in (f"{number} 1", f"/answer {number} once", f"/approve {number}"):
-        assert ask("ann", text) == NOT_YOURS
-        assert "danger" not in platform.texts
-    assert ask("boss", f"/answer {number} once") == "Allowed: once."
+    assert ask("ann", f"/questions answer {number} 1") == MAY_NOT
+    assert "danger" not in platform.texts
+    assert ask("boss", f"/questions answer {number} 1") == "Answered: Allow once."
     assert platform.answer_to("danger") == "finished"
 
     # What the terminal decides counts at once.

@@ -135,9 +135,9 @@ def test_claim_pairing_and_approval_work_end_to_end(
     assert question["chat"] == "boss"
     assert "sudo true" in question["text"]
     number = question["text"].split()[-2]
-    gateways.post(message("b3", f"{number} 1", chat="ann2", user="ann"))
-    assert replies.answer_to("b3") == "Only an admin may answer this. Nothing was changed."
-    gateways.post(message("a2", f"{number} 4", chat="boss", user="boss"))
-    assert replies.answer_to("a2") == "Denied."
+    gateways.post(message("b3", f"/questions answer {number} 1", chat="ann2", user="ann"))
+    assert replies.answer_to("b3") == "You may not answer this question. Nothing was changed."
+    gateways.post(message("a2", "deny", chat="boss", user="boss"))
+    assert replies.answer_to("a2") == "Answered: Deny."
     assert replies.answer_to("b2") == "finished"
     assert end(gateway) == 0

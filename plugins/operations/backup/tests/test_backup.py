@@ -310,7 +310,7 @@ def verify_whole(data: bytes, file: Path) -> object:
 
 
 @pytest.mark.slow
-def test_restored_messages_and_deliveries_are_held_until_resend(home: Home) -> None:
+def test_restored_messages_questions_and_deliveries_are_held_until_resend(home: Home) -> None:
     home.close()
     with closing(sqlite3.connect(home.folder / "hookline.db")) as database, database:
         database.execute(
@@ -321,6 +321,11 @@ def test_restored_messages_and_deliveries_are_held_until_resend(home: Home) -> N
             "INSERT INTO inbox (id, channel, message_id, chat_id, body, received) "
             "VALUES ('i1', 'telegram', 'm1', '1', '{}', 0)"
         )
+        database.execute(
+            "INSERT INTO questions (id, kind, session_id, channel, chat_id, asker, turn_id, "
+            "call_key, body, created) "
+            "VALUES ('q1', 'approval', 'test', 'telegram', '1', '1', 't1', 'c1', '{}', 0)"
+        )
     home.run("create")
     file, elsewhere = home.newest(), Home(home.folder.with_name("elsewhere"), home._make)
     home.close()
@@ -329,18 +334,19 @@ def test_restored_messages_and_deliveries_are_held_until_resend(home: Home) -> N
         with closing(sqlite3.connect(home.folder / "hookline.db")) as database:
             one = database.execute("SELECT state FROM outbox WHERE id = 'r1'").fetchone()
             other = database.execute("SELECT state FROM inbox WHERE id = 'i1'").fetchone()
-        return [*one, *other]
+            third = database.execute("SELECT state FROM questions WHERE id = 'q1'").fetchone()
+        return [*one, *other, *third]
 
     told = elsewhere.run("restore", str(file), "--to", str(home.folder))
-    assert "1 message, 1 delivery" in told
-    assert states() == ["held", "held"]
+    assert "1 message, 1 question, 1 delivery" in told
+    assert states() == ["held", "held", "held"]
     assert home.say("a new one") == "answer 0"
     home.close()
     assert "Continues" in elsewhere.run("restore", "--resend", "--to", str(home.folder))
-    assert states() == ["pending", "new"]
+    assert states() == ["pending", "new", "open"]
     assert "Nothing is held" in elsewhere.run("restore", "--resend", "--to", str(home.folder))
     elsewhere.run("restore", str(file), "--resend", "--to", str(home.folder))
-    assert states() == ["pending", "new"]
+    assert states() == ["pending", "new", "open"]
     elsewhere.close()
 
 

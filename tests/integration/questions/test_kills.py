@@ -1,0 +1,94 @@
+"""A gateway that is killed while a call asks a person: the call still runs once, or not at all."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.channels.plugin_fakes import bot_api, telegram
+
+BOSS = telegram.BOSS
+COMMAND = "echo ran >> runs.txt; sudo -n true"
+SCRIPT = {
+    "steps": [
+        {"when": "^launch", "tools": [{"name": "bash", "arguments": {"command": COMMAND}}]},
+        {"when": ".", "text": "finished", "repeat": True},
+    ]
+}
+BEFORE_ANSWER = ("after-question", "after-shown", "after-park")
+AFTER_ANSWER = ("after-answer", "before-tool", "mid-tool", "after-tool")
+RUNS = {"before-tool": 0, "mid-tool": None}
+"""Of the call; once for the other points. One that had begun is not repeated."""
+
+
+@pytest.fixture
+def api() -> Iterator[Any]:
+    made = bot_api.BotApi()
+    made.room(BOSS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def gateways(tmp_path: Path, api: Any) -> Iterator[Any]:
+    made = telegram.Gateways(tmp_path, api)
+    made.configure(SCRIPT, shell={})
+    yield made
+    made.close()
+
+
+def runs(gateways: Any) -> int:
+    """How often the command has run."""
+    found = gateways.folder.rglob("runs.txt")
+    return sum(path.read_text().count("ran") for path in found)
+
+
+def answer(api: Any, label: str) -> Any:
+    """Press a button of the only question."""
+    question = api.find("Allow bash?", BOSS)
+    api.press(question, label, BOSS)
+    return question
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", [*BEFORE_ANSWER, *AFTER_ANSWER])
+def test_question_is_shown_once_and_the_call_runs_at_most_once(
+    gateways: Any, api: Any, point: str
+) -> None:
+    process = gateways.start(HOOKLINE_CRASH_AT=point)
+    api.say(BOSS, "launch")
+    if point in AFTER_ANSWER:
+        answer(api, "Allow once")
+    assert process.wait(60) == -signal.SIGKILL
+    second = gateways.start()
+    if point in BEFORE_ANSWER:
+        answer(api, "Allow once")
+    api.find("finished", BOSS)
+    question = api.find("Allow bash?", BOSS)
+    api.wait(lambda: not question.buttons and not api.unconfirmed)
+    assert telegram.end(second) == 0
+    texts = api.texts(BOSS)
+    assert len([text for text in texts if "Allow bash?" in text]) == 1
+    assert texts.count("finished") == 1
+    assert texts.count("Answered: Allow once.") <= 1
+    expected = RUNS.get(point, 1)
+    assert runs(gateways) <= 1 if expected is None else runs(gateways) == expected
+
+
+@pytest.mark.slow
+def test_answer_after_a_day_is_too_late(gateways: Any, api: Any) -> None:
+    first = gateways.start()
+    api.say(BOSS, "launch")
+    question = api.find("Allow bash?", BOSS)
+    assert telegram.end(first, signal.SIGKILL) == -signal.SIGKILL
+    second = gateways.start(HOOKLINE_CLOCK_OFFSET=str(25 * 3600))
+    api.find("finished", BOSS)
+    api.wait(lambda: not question.buttons)
+    api.say(BOSS, "1")
+    api.wait(lambda: api.texts(BOSS).count("finished") == 2)
+    assert telegram.end(second) == 0
+    assert any("has expired" in text for text in api.texts(BOSS))
+    assert runs(gateways) == 0
