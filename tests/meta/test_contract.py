@@ -47,7 +47,7 @@ CONTRACT = {
     "post_tool": Row("pipeline", 10, "result"),
     "end_of_turn": Row("observe", None, "turn"),
     "pre_reply": Row("pipeline", 120, "reply"),
-    "on_question": Row("first", 300, "question"),
+    "on_question": Row("first", None, "question"),
     "pre_learn": Row("guard", 30, "lesson"),
     "pre_read": Row("guard", 10, "excerpt"),
     "pre_compact": Row("observe", 120, "session"),

@@ -95,7 +95,7 @@ def test_answer_continues_the_turn_and_counts_once(waiting: Harness) -> None:
     ("arguments", "code", "said"),
     [
         ("answer {id} 7", 1, "is not one of the choices"),
-        ("answer ABCDEF 1", 1, "no such question"),
+        ("answer ABCDEF 1", 1, "`hookline questions` lists"),
         ("answer {id}", 2, "name a question and a choice"),
         ("open", 2, "unknown action"),
         ("--kind riddle", 2, "unknown kind"),

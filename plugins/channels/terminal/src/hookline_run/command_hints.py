@@ -13,7 +13,7 @@ OPTIONS = {"model": "`--model PROVIDER/MODEL`", "new": "a run without `--session
 """Slash commands and what does the same on the command line."""
 COMMANDS = (
     *("accept", "approve", "compact", "context", "deny", "help", "insights", "memory", "mode"),
-    *("rewind", "sessions", "skills", "status", "undo", "usage"),
+    *("questions", "rewind", "sessions", "skills", "status", "undo", "usage"),
 )
 """Slash commands that ``hookline run --session ID`` accepts."""
 _SLASH = re.compile(rf"(?<![\w/.`-])/({'|'.join([*OPTIONS, *COMMANDS])})(?![\w/-]|\.\w)")

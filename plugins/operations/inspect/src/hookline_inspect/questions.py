@@ -85,6 +85,8 @@ async def answer(host: Host, words: list[str], *, json: bool) -> None:
             "name a question and a choice, such as `hookline questions answer ID 1`. "
             "`hookline questions` lists the open questions"
         )
+    if await host.services[Questions].get(words[0]) is None:
+        exit_with_error(f"no question {words[0]}. `hookline questions` lists the open ones", FAILED)
     try:
         answered = await host.services[Questions].answer(
             words[0], " ".join(words[1:]), TERMINAL, _user()
