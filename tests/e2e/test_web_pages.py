@@ -14,9 +14,12 @@ from hookline.testing.pages import TABLE_QUERIES
 from support.web import WEB, Site, listening, plugin, web_plugins
 
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
-MAIN = ("Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People", "Doctor")
+MAIN = (
+    *("Inbox", "Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People"),
+    "Doctor",
+)
 """The navigation as CONTRACT has it, after Chat."""
-THEIRS = {"/", "/sessions", "/memory", "/insights"}
+THEIRS = {"/", "/inbox", "/sessions", "/memory", "/insights"}
 """The pages of the navigation that somebody who is no operator has."""
 OPEN = {
     *("/sessions?q=tea&kind=all", "/memory/log", "/memory?q=tea", "/user-model"),

@@ -18,8 +18,6 @@ from support.channels.plugin_fakes import bot_api, multimedia, telegram, webhook
 
 from .conftest import ChannelHome
 
-CHOICES = ["Allow once", "Allow in this session", "Allow always", "Deny"]
-
 
 class WebHome(ChannelHome):
     """A home whose people are on the web page."""
@@ -228,7 +226,7 @@ def test_voice_message_is_answered_by_voice_and_picture_sent_as_file(channel_hom
 
 
 def pending_question(owner: Browser, part: str) -> Any:
-    """The question that waits for the operator about something a person wants."""
+    """The question in the operator's inbox about a command of a person."""
     until = time.monotonic() + bot_api.PATIENCE
     while time.monotonic() < until:
         waiting = owner.ask("GET", "/api/state")["questions"]
@@ -251,11 +249,13 @@ def test_command_of_a_person_waits_for_the_admins_button(
     folder, session = channel_home.folder_to_remove(name), str(uuid4())
     ann.say(session, f"remove {name}")
     question = pending_question(owner, remove(name))
-    assert "web:ann" in question["text"]
-    assert [one["label"] for one in question["choices"]] == CHOICES
+    assert question["asker"] == "web:ann"
+    first, *scopes, last = [one["label"] for one in question["choices"]]
+    assert (first, last) == ("Allow once", "Deny")
+    assert all(scope.startswith("Allow ") for scope in scopes)
     assert ann.ask("GET", "/api/state")["questions"] == []
-    ann.press({**question, "session": session}, "Allow once", 404)
-    ann.press(question, "Allow once", 404)
+    assert question["session"] == session
+    ann.press(question, "Allow once", 403)
     assert folder.exists()
     owner.press(question, choice)
     owner.press(question, "Allow once", 409)
@@ -314,16 +314,24 @@ def test_kill_in_a_tool_leaves_one_reply_and_one_run(channel_home: WebHome) -> N
 
 
 @pytest.mark.slow
-def test_question_survives_a_kill_and_its_command_does_not_run(channel_home: WebHome) -> None:
+@pytest.mark.parametrize(
+    ("name", "choice", "told"),
+    [("killed", "Deny", "Then I leave it."), ("revived", "Allow once", "It is removed.")],
+)
+def test_question_survives_a_kill_and_its_answer_continues_the_turn(
+    channel_home: WebHome, name: str, choice: str, told: str
+) -> None:
     owner, session = channel_home.person(), str(uuid4())
-    folder = channel_home.folder_to_remove("grouped")
-    owner.say(session, "remove grouped")
+    folder = channel_home.folder_to_remove(name)
+    owner.say(session, f"remove {name}")
     question = owner.wait(session, lambda found: found["question"])["question"]
-    assert question["preview"] == remove("grouped")
+    assert question["preview"] == remove(name)
     assert telegram.end(channel_home.gateway, signal.SIGKILL) == -signal.SIGKILL
     channel_home.start()
     again = owner.wait(session, lambda found: found["question"])["question"]
+    assert again["id"] == question["id"]
     assert folder.exists()
-    owner.press({**again, "session": session}, "Deny")
-    assert texts(owner.answered(session, "Then I leave it."))[-1] == "Then I leave it."
-    assert folder.exists()
+    owner.press(again, choice)
+    assert texts(owner.answered(session, told)) == [f"remove {name}", "", told]
+    assert folder.exists() == (choice == "Deny")
+    owner.press(again, "Deny", 409)

@@ -23,7 +23,10 @@ WAIT = "echo run >> ~/work.runs; while [ ! -e ~/work.go ]; do sleep 0.05; done"
 STEPS = [
     _step("^hello$", HELLO),
     _step("^turn on the lamp$", "The **lamp** is on."),
-    *[_step(f"^remove {name}$", command=remove(name)) for name in ("denied", "allowed", "grouped")],
+    *[
+        _step(f"^remove {name}$", command=remove(name))
+        for name in ("denied", "allowed", "grouped", "killed", "revived")
+    ],
     {
         "when": "^draw a bicycle$",
         "tools": [{"name": "generate_image", "arguments": {"prompt": "a red bicycle"}}],
