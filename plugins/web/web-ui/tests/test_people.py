@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -209,6 +210,43 @@ def test_parked_turn_queues_messages_and_is_stopped(play: Any) -> None:
         assert texts == ["remove it", "I remove it.", "Stopped.", "hello", "answered"]
 
     play(story)
+
+
+@pytest.mark.slow
+def test_question_expires_and_is_closed_after_a_restart(own_gateway: Gateway) -> None:
+    own_gateway.configure(approvals={"expires": "1h"})
+    session = new()
+
+    async def ask() -> str:
+        owner = await own_gateway.person()
+        await owner.say(session, "remove it")
+        found = await owner.until(session, lambda found: found["session"]["state"] == "asking")
+        await owner.close()
+        return str(found["question"]["id"])
+
+    async def look(question: str, state: str) -> None:
+        owner = await own_gateway.person()
+        if state == "open":
+            found = await owner.get(f"/sessions/{session}")
+            assert (found["question"]["id"], found["session"]["state"]) == (question, "asking")
+            assert [one["id"] for one in (await owner.get("/state"))["questions"]] == [question]
+        else:
+            found = await owner.settled(session)
+            assert [one["state"] for one in found["answers"]] == ["expired"]
+            assert (await owner.get("/state"))["questions"] == []
+            body = {"question": question, "choice": "Allow once"}
+            late = await owner.ask("POST", f"/sessions/{session}/answer", 409, json=body)
+            assert "expired" in late["error"]["message"]
+        await owner.close()
+
+    gateway = own_gateway.start()
+    question = asyncio.run(ask())
+    own_gateway.end(gateway, signal.SIGKILL)
+    gateway = own_gateway.start(HOOKLINE_CLOCK_OFFSET="1800")
+    asyncio.run(look(question, "open"))
+    own_gateway.end(gateway)
+    own_gateway.start(HOOKLINE_CLOCK_OFFSET="3700")
+    asyncio.run(look(question, "expired"))
 
 
 def test_clarify_question_is_answered_by_button(play: Any) -> None:

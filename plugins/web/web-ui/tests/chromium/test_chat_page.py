@@ -97,23 +97,66 @@ def test_new_chat_is_named_during_its_first_turn(window: New) -> None:
 
 
 @pytest.mark.slow
-def test_approval_for_another_person_is_shown_in_any_open_chat(window: New) -> None:
+def test_inbox_shows_and_answers_the_approval_of_another_person(window: New) -> None:
     one, other = window().open(), window(name="mia").open()
     one.say("hello")
     one.settled()
-    one.open("/")
+    listed = window(like=one).open("/inbox")
+    listed.page.get_by_text("No question is waiting for you.").wait_for()
     other.say("remove it")
-    group = one.page.get_by_role("group", name="Approval")
-    group.wait_for()
-    one.open("/")
-    group.wait_for()
+    group = listed.page.get_by_role("group", name="Approval")
+    group.wait_for()  # without a reload by hand
     assert group.locator("code").inner_text().startswith("rm -rf /tmp/never-there")
     assert "web:mia" in group.inner_text()
-    assert other.page.get_by_role("group", name="Approval").count() == 0
+    for each in (one, listed):
+        link = each.page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox")
+        link.get_by_text("1 open question").wait_for()
+        each.until("() => document.title.startsWith('(1) ')")
+    assert one.page.get_by_role("group", name="Approval").count() == 0
+    theirs = other.page.get_by_role("group", name="Approval")
+    theirs.get_by_text("Only an admin can answer this.").wait_for()
+    assert theirs.get_by_role("button").count() == 0
+    other.until("() => document.title.startsWith('● waiting')")
     group.get_by_role("button", name="Deny", exact=True).click()
-    group.wait_for(state="detached")
+    listed.page.get_by_text("Answered: Deny.").wait_for()
+    listed.page.get_by_text("No question is waiting for you.").wait_for()
+    theirs.wait_for(state="detached")
     other.settled()
-    assert one.log.get_by_role("article").count() == 0
+    for each in (one, listed):
+        each.until("() => !document.querySelector('.count') && !/^\\(/.test(document.title)")
+    for _ in range(2):
+        other.log.get_by_text("web:owner denied this.").wait_for()
+        assert "Denied" not in one.log.inner_text()
+        assert "web:mia" not in one.log.inner_text()
+        other.page.reload()
+        one.page.reload()
+        other.settled()
+        one.settled()
+
+
+@pytest.mark.slow
+def test_parked_turn_is_stopped_and_its_question_closes_in_every_tab(window: New) -> None:
+    one = window().open()
+    one.say("remove it")
+    group = one.page.get_by_role("group", name="Approval")
+    group.wait_for()
+    two = window(like=one).open(one.page.url.removeprefix(one.url))
+    second = two.page.get_by_role("group", name="Approval")
+    second.wait_for()
+    one.page.reload()
+    group.wait_for()
+    one.say("and later this")
+    one.log.get_by_text("A question is waiting for an answer").wait_for()
+    one.page.get_by_role("list", name="Queued messages").get_by_text("and later this").wait_for()
+    two.button("Stop").click()
+    for each, shown in ((one, group), (two, second)):
+        shown.wait_for(state="detached")
+        each.settled(2)
+        text = each.log.inner_text()
+        places = [
+            text.index(one) for one in ("The question was closed.", "Stopped.", "and later this")
+        ]
+        assert places == sorted(places)
 
 
 @pytest.mark.slow
@@ -188,29 +231,6 @@ def test_focus_stays_on_chat_while_list_is_redrawn(window: New) -> None:
     }""")
     one.page.get_by_role("link", name="elsewhere").first.wait_for()
     assert one.page.evaluate("document.activeElement.textContent") == "hello"
-
-
-@pytest.mark.slow
-def test_approval_answered_by_admin_is_shown_once(window: New) -> None:
-    one, other = window().open(), window(name="mia").open()
-    one.say("hello")
-    one.settled()
-    other.say("remove it")
-    group = one.page.get_by_role("group", name="Approval")
-    group.wait_for()
-    assert one.log.get_by_text("For web:mia").count() == 0
-    group.get_by_role("button", name="Deny", exact=True).click()
-    one.log.get_by_text("Denied.", exact=True).wait_for()
-    card = one.log.get_by_role("region", name="Command").first
-    assert "For web:mia" in card.inner_text()
-    assert "Answer with the code" not in card.inner_text()
-    assert card.get_by_role("listitem").count() == 0
-    other.settled()
-    shown = one.log.inner_text()
-    assert "rm -rf /tmp/never-there" in shown
-    one.page.reload()
-    one.settled()
-    assert one.log.inner_text() == shown
 
 
 @pytest.mark.slow

@@ -40,13 +40,14 @@ export class OpenQuestions {
   draw() {
     this.changed();
     const shown = [...document.querySelectorAll("[data-inbox] [data-question]")].map((one) => one.getAttribute("data-question"));
-    if (document.querySelector("[data-inbox]") && `${shown}` !== `${[...this.byId.keys()]}`) return location.reload();
+    // The inbox itself shows what has changed, but an answer on its way is not interrupted.
+    const stale = document.querySelector("[data-inbox]") && `${shown}` !== `${[...this.byId.keys()]}`;
+    if (stale && !document.querySelector("form[data-sent]")) location.reload();
     const count = this.byId.size;
     document.title = `${count ? `(${count}) ` : ""}${document.title.replace(/^\(\d+\) /, "")}`;
     const link = document.querySelector('.nav-main a[href="/inbox"]');
     link?.querySelector(".count")?.remove();
-    if (!count) return;
     const words = element("span", { class: "unseen" }, count === 1 ? " open question" : " open questions");
-    link?.append(element("span", { class: "badge count" }, `${count}`, words));
+    if (count) link?.append(element("span", { class: "badge count" }, `${count}`, words));
   }
 }
