@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Annotated
 
 from hookline_hookspecs import (
     Context,
@@ -30,7 +32,7 @@ from hookline_hookspecs.questions import (
     DENY,
     QuestionError,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from .grants import Grant, Grants, GrantScope, fingerprint
 from .listing import grant_list, parse_revoke
@@ -38,14 +40,23 @@ from .question_list import parse_answer, question_list, several_text
 
 MAX_REMEMBERED_SESSIONS = 1024
 """Sessions whose person is remembered, for their sub-agents."""
+DURATION = re.compile(r"(\d{1,9})\s*([smhd])")
+SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 NONE_OPEN = "No approval is waiting in this chat."
 NOT_OWN_WORDS = "Only a message that you write yourself is an answer. Nothing was changed."
+
+
+def read_duration(value: object) -> object:
+    """Return a duration such as ``90s``, ``30m``, ``24h`` or ``7d`` in seconds; other values as
+    they are."""
+    found = DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(found[1]) * SECONDS_PER_UNIT[found[2]] if found is not None else value
 
 
 class ApprovalsConfig(BaseModel):
     """How long an approval stays open."""
 
-    expires: timedelta = Field(
+    expires: Annotated[timedelta, BeforeValidator(read_duration)] = Field(
         default=timedelta(hours=24),
         gt=timedelta(0),
         description="how long a question on a channel or the page can be answered, such as 24h",
