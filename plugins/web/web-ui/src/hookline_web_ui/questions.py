@@ -110,8 +110,8 @@ class PageQuestions:
             self._tell_closed(question)
 
     async def _tell_opened(self, question: StoredQuestion) -> None:
-        if question.id in self._shown:
-            return
+        if question.id in self._shown or question.ends_turn:
+            return  # the page shows the end of a turn itself
         chat = (question.channel, question.chat_id)
         self._shown[question.id] = (question.session, chat)
         session = await self._root(question.session)
@@ -184,7 +184,7 @@ class PageQuestions:
         valid answer.
         """
         question = await self._stored.get(question_id)
-        if question is None:
+        if question is None or question.ends_turn:
             return False
         sees = may_see(who, (question.channel, question.chat_id))
         if not (sees or await self._may_answer(question, who.name)):
