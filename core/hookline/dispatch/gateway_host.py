@@ -93,7 +93,10 @@ class CoreGatewayHost:
         async with self.sessions.lock(session_id):
             state = await self.sessions.existing(session_id)
             if state is not None:
-                parked = await self.recovery.recover(state, "ask", state.record.channel)
+                channel = state.record.channel
+                # A turn of a terminal must not ask at the gateway's own terminal.
+                mode = "no" if channel == TERMINAL else "ask"
+                parked = await self.recovery.recover(state, mode, channel)
         if state is None:
             return
         channel, chat_id = state.record.channel, state.record.chat_id

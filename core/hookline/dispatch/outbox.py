@@ -63,7 +63,7 @@ class Channels:
 def _fill_defaults(channel: Channel) -> None:
     """Add the defaults of ``Channel`` to a channel that is not a subclass of it."""
     methods = ("private_chat", "answer_to", "question_closed")
-    for name in ("can", "shared", "relays", "listener", *methods):
+    for name in ("can", "shared", "relays", "listener", "awaits_replies", *methods):
         if not hasattr(channel, name):
             default = vars(Channel)[name]
             setattr(channel, name, MethodType(default, channel) if callable(default) else default)
