@@ -83,6 +83,8 @@ def test_answer_after_a_day_is_too_late(gateways: Any, api: Any) -> None:
     first = gateways.start()
     api.say(BOSS, "launch")
     question = api.find("Allow bash?", BOSS)
+    polls = api.count("getUpdates") + 3
+    api.wait(lambda: api.count("getUpdates") >= polls)  # by then it knows what it has shown
     assert telegram.end(first, signal.SIGKILL) == -signal.SIGKILL
     second = gateways.start(HOOKLINE_CLOCK_OFFSET=str(25 * 3600))
     api.find("finished", BOSS)
