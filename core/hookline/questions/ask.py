@@ -217,12 +217,12 @@ class _TurnQuestion:
         return (chat.channel, chat.chat_id) == (inbound.channel, inbound.chat_id)
 
     def _question_reply(self, stored: StoredQuestion, chat: QuestionChat, reply_id: str) -> Reply:
+        """The reply that shows the question. It answers no message: the turn's own reply does."""
         is_own, inbound = self._is_own(chat), self._ctx.inbound
         session = Session("", chat.channel, chat.chat_id, None, stored.created, kind="none")
         return Reply(
             replace(session, id=stored.session) if is_own else session,
             question_text(stored, for_other=not is_own),
-            in_reply_to=inbound.message_id if is_own else None,
             id=reply_id,
             choices=stored.choices,
             thread=inbound.thread if is_own else None,
