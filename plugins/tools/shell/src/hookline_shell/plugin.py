@@ -119,6 +119,12 @@ class Shell(Plugin[ShellConfig]):
 
         mode = await self._mode(ctx)
         sandboxed = self._is_sandboxed(ctx, mode)
+        outside: Deny | Ask | None = None
+        if sandboxed and call.arguments.get("outside") is True:
+            outside = self._sandbox_runner.outside_verdict(
+                ctx, command, str(call.arguments.get("reason") or ""), mode
+            )
+            sandboxed = False
         setting = Setting(
             operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
         )
@@ -127,8 +133,10 @@ class Shell(Plugin[ShellConfig]):
             verdict = None
         if isinstance(verdict, Ask) and mode != "plan":
             verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
-        if isinstance(verdict, Deny) or not sandboxed:
+        if isinstance(verdict, Deny) or not (sandboxed or outside):
             return verdict
+        if outside is not None:
+            return _stricter(verdict, outside)
         return _stricter(verdict, self._sandbox_runner.verdict(ctx, command, mode))
 
     async def _is_allowed(self, ctx: Context, call: ToolCall, command: str, asked: Ask) -> bool:
@@ -200,11 +208,15 @@ class Shell(Plugin[ShellConfig]):
         command: str,
         timeout: float | None = None,  # noqa: ASYNC109 - what the model calls it
         workdir: str | None = None,
+        outside: bool = False,
+        reason: str | None = None,
     ) -> ToolOutput:
         """Run a bash command, without input or terminal. A process started with & goes on.
 
         Args:
             timeout: seconds (default 120, at most 600)
+            outside: run without the sandbox; a person is asked each time
+            reason: why that is needed
         """
         if timeout is not None and timeout <= 0:
             raise ToolError("timeout is a number of seconds above 0; leave it out for the default")
@@ -216,21 +228,25 @@ class Shell(Plugin[ShellConfig]):
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is not a folder; name one that exists")
-        done = await self._run(ctx, command, folder, seconds)
+        done = await self._run(ctx, command, folder, seconds, outside=outside)
         return await self._result(ctx, command, seconds, done)
 
     async def _run(
-        self, ctx: Context, command: str, folder: Path, seconds: float
+        self, ctx: Context, command: str, folder: Path, seconds: float, *, outside: bool
     ) -> SandboxedResult:
         from hookline_toolmark import mark_command
 
         from .command_runner import CommandResult, find_shell, on_host, run_command
-        from .sandbox_runner import SandboxedResult
+        from .sandbox_runner import SandboxedResult, outside_refusal
 
         limits = (seconds, self.config.max_output)
         argv = [find_shell(), "-c", command]
         environment = self._environment()
-        if not self._is_sandboxed(ctx, await self._mode(ctx)):
+        mode = await self._mode(ctx)
+        is_sandboxed = self._is_sandboxed(ctx, mode)
+        if is_sandboxed and outside and (refusal := outside_refusal(ctx, mode)):
+            raise ToolError(refusal)
+        if outside or not is_sandboxed:
             start = on_host(mark_command(argv), folder, environment)
             return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
         # A sandbox does not see what runs outside of it.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
@@ -32,6 +33,8 @@ _WARNED_KEY = "no_sandbox_warned"
 _MAX_SHOWN_ADDRESSES = 20
 """Reached addresses that a result names as its origins."""
 _MAX_SHOWN_NAMES = 8
+MAX_REASON_CHARS = 300
+"""Characters of a call's reason that the question shows."""
 
 
 def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
@@ -100,6 +103,15 @@ class SandboxRunner:
             command,
             once=True,
         )
+
+    def outside_verdict(
+        self, ctx: Context, command: str, reason: str, mode: Mode | None
+    ) -> Deny | Ask:
+        """The verdict on a call that leaves the sandbox: a person decides, each time."""
+        if refusal := outside_refusal(ctx, mode):
+            return Deny(refusal)
+        why = f" Its reason: {on_one_line(reason, MAX_REASON_CHARS)}" if reason.strip() else ""
+        return Ask(f"It would run outside the sandbox, with your rights.{why}", command, once=True)
 
     async def run(
         self,
@@ -219,6 +231,16 @@ class SandboxRunner:
         """End every sandbox and remove the private folders."""
         await self._running.close_all()
         self.sandbox.close()
+
+
+def outside_refusal(ctx: Context, mode: Mode | None) -> str:
+    """Why a command of this turn may not leave the sandbox; empty if a person can be asked.
+
+    A blanket approval (``--yes``, the mode ``yolo``) holds only inside.
+    """
+    if mode == "yolo" or ctx.approval != "ask":
+        return "outside the sandbox only a person can let a command run, and none is asked here"
+    return ""
 
 
 def _key(ctx: Context) -> str:
