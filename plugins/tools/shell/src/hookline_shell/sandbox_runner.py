@@ -40,15 +40,17 @@ MAX_REASON_CHARS = 300
 def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
     """Whether commands of this turn are sandboxed.
 
-    With ``enabled: auto``, all are except those that the operator requests in person at the
-    terminal or has allowed beforehand (``--yes``). Those of a channel, of a turn without a
-    person, of a sub-agent or of a review are sandboxed.
+    With ``enabled: auto``, all are, except those that the operator requests in person at the
+    terminal, or has allowed beforehand (``--yes``), where only Landlock works: under it git cannot
+    commit. Those of a channel, of a turn without a person, of a sub-agent or of a review are
+    sandboxed by it too.
     """
     if config.enabled != "auto":
         return config.enabled
     session = ctx.session
     is_chat = session.parent_id is None and session.kind == "chat"
-    return not (is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
+    in_person = is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no"
+    return not in_person or found().method.has_namespaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +278,7 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
     scope = "all commands"
-    if config.enabled is not True:
+    if config.enabled is not True and not here.method.has_namespaces:
         scope = "all commands except the operator's own at the terminal"
     if here.method.has_namespaces:
         return CheckResult(True, f"sandbox for {scope}: {here.method.value}")
