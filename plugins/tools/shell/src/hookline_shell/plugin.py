@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from hookline_hookspecs import (
     Checkpoints,
     CheckResult,
     CommandCheck,
+    CommandSandbox,
     Context,
     Deny,
     Effect,
@@ -78,6 +80,7 @@ class Shell(Plugin[ShellConfig]):
         from .background_jobs import BackgroundJobs
 
         self._jobs = BackgroundJobs()
+        host.services.provide(CommandSandbox, self)
         host.services.provide(CommandCheck, self)
 
     @hookimpl
@@ -188,6 +191,15 @@ class Shell(Plugin[ShellConfig]):
     async def _mode(self, ctx: Context) -> Mode | None:
         modes = self.host.services.get(Modes)
         return await modes.get(ctx.session.id) if modes is not None else None
+
+    async def covers_operator(self) -> bool:
+        """Whether commands that the operator requests at the terminal are sandboxed."""
+        from hookline_sandbox import found
+
+        if self.config.sandbox.enabled is False:
+            return False
+        here = await asyncio.to_thread(found)
+        return here.method.has_namespaces or self.config.sandbox.enabled is True
 
     def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
         from .sandbox_runner import is_sandboxed
