@@ -40,7 +40,7 @@ from .messages import (
 )
 from .modes import Mode, Modes
 from .network import Http, HttpResponse
-from .optional_services import Access, ArtifactKeeper, Checkpoints, ToolServers
+from .optional_services import Access, ArtifactKeeper, Checkpoints, CommandSandbox, ToolServers
 from .origins import (
     Effect,
     EffectKind,
@@ -107,6 +107,7 @@ __all__ = [
     "Command",
     "CommandCheck",
     "CommandError",
+    "CommandSandbox",
     "Compacted",
     "Configuration",
     "Connection",

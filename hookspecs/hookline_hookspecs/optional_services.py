@@ -93,6 +93,14 @@ class Checkpoints(Protocol):
         """
 
 
+class CommandSandbox(Protocol):
+    """Whether commands are kept apart from the machine. The plugin ``shell`` provides it."""
+
+    async def covers_operator(self) -> bool:
+        """Return whether commands that the operator requests at the terminal are sandboxed."""
+        return False
+
+
 class ToolServers(Protocol):
     """Offers the tools of a client's MCP servers to one session. The plugin ``mcp`` provides it."""
 

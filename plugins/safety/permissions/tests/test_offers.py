@@ -60,6 +60,13 @@ def test_pattern_of_a_command_is_offered(tmp_path: Path, command: str, rules: li
         "curl https://example.com",
         "docker run -it x sh",
         "rm -rf build",
+        "git config core.pager less",
+        "git rebase -x make main",
+        "psql -c 'select 1'",
+        "kubectl delete pod x",
+        "aws s3 cp a s3://b",
+        "npm publish --tag next",
+        "bash .",
         "PATH=. make",
         "make > /etc/x",
         "$X y",
@@ -88,3 +95,13 @@ def test_scopes_of_other_tools(tmp_path: Path) -> None:
     assert [scope.rules for scope in pages] == [("web_fetch(domain:docs.python.org)",)] * 2
     [tool] = offered(tmp_path, "mcp__github__search", q="x")
     assert tool.label == "Allow every call of mcp__github__search in this session"
+
+
+def test_pattern_of_an_unknown_program_is_not_offered_where_a_guard_asks(tmp_path: Path) -> None:
+    paths = guarded_paths(tmp_path, tmp_path.parent / ".hookline")
+    packaged = RuleSet(one.rule for one in packaged_rules())
+    for line, count in (("croc send x", 1), ("git push", 2)):
+        found = offered_scopes(
+            ToolCall("1", "bash", {"command": line}), paths, packaged, is_risky=True
+        )
+        assert len(found) == count

@@ -230,7 +230,7 @@ def persons_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def verdict() -> Callable[..., Verdict]:
     """What the hook says of a command in the workspace ``/work/project``."""
-    shell = plugin()
+    shell = plugin(sandbox={"enabled": False})
     ctx = context(Path("/work/project"))
 
     def judge(command: str, workdir: str | None = None) -> Verdict:
@@ -246,7 +246,7 @@ def verdict() -> Callable[..., Verdict]:
 @pytest.fixture(scope="session")
 def effects() -> Callable[..., Sequence[Effect]]:
     """What the tool says a command in the workspace ``/work/project`` may do."""
-    shell = plugin()
+    shell = plugin(sandbox={"enabled": False})
     ctx = context(Path("/work/project"))
     return lambda command: shell.effects(ctx, ToolCall("c1", "bash", {"command": command}))
 

@@ -11,6 +11,9 @@ from hookline_hookspecs import Context, Effect, Plugin, ToolCall, hookimpl
 from hookline_shell import Shell
 from support.matrices import sampled
 
+BARE = {"sandbox": {"enabled": False}}
+"""Settings without a sandbox, which keeps from view what the judge asks about."""
+
 MakeHarness = Callable[..., Harness]
 
 
@@ -18,7 +21,8 @@ def run(
     make: MakeHarness, /, answers: tuple[str, ...] = (), **arguments: object
 ) -> tuple[str, bool]:
     """What the model is told of one call of ``bash``, and whether a person was asked."""
-    h = make(Shell, model=[calls("bash", **arguments), "Done."], answers=answers)
+    model = [calls("bash", **arguments), "Done."]
+    h = make(Shell, model=model, config=BARE, answers=answers)
     result = h.send("go").tool_calls[0]
     return result.text, bool(h.questions)
 
@@ -58,7 +62,7 @@ KEEP = ("vault.key", ".env", "plugins/audit/key", "profiles/work/vault.key")
 
 
 def begun_at_home(
-    folder: Path, harness: MakeHarness, command: str, answer: str, enabled: bool | str = "auto"
+    folder: Path, harness: MakeHarness, command: str, answer: str, enabled: bool | str = False
 ) -> Harness:
     """A conversation in one's home folder, where Hookline's own lies too, after one command."""
     for name in KEEP:
@@ -215,7 +219,7 @@ def test_other_files_of_hooklines_home_need_approval(harness: MakeHarness, tmp_p
     home.mkdir()
     for command in ("cat {home}/config.yaml", "ls -a {home}", "sqlite3 {home}/hookline.db .dump"):
         model = [calls("bash", command=command.format(home=home)), "Done."]
-        h = harness(Shell, model=model, answers=["Deny"], home=home)
+        h = harness(Shell, model=model, config=BARE, answers=["Deny"], home=home)
         assert h.send("go").tool_calls[0].text.startswith("Denied: ")
         assert len(h.questions) == 1
 
@@ -271,7 +275,8 @@ def test_core_guards_judge_paths_and_urls(harness: MakeHarness) -> None:
         "cat config/.env.production",
         "ls ~/.config/gcloud",
     ):
-        h = harness(Shell, model=[calls("bash", command=command), "Done."], answers=["Deny"])
+        model = [calls("bash", command=command), "Done."]
+        h = harness(Shell, model=model, config=BARE, answers=["Deny"])
         assert h.send("go").tool_calls[0].text.startswith("Denied: "), command
         assert len(h.questions) == 1
 

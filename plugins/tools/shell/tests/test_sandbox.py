@@ -273,3 +273,10 @@ async def test_teardown_removes_private_folders(
     assert list(folder.iterdir())
     await shell.teardown(shell.host)
     assert not list(folder.iterdir())
+
+
+async def test_shell_says_whether_the_operator_is_sandboxed(
+    make_plugin: Callable[..., Shell], sandboxes: None
+) -> None:
+    assert await make_plugin().covers_operator()
+    assert not await make_plugin(sandbox={"enabled": False}).covers_operator()

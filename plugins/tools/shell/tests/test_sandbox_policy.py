@@ -76,7 +76,7 @@ def work(chats: Path) -> Path:
 
 
 @pytest.mark.parametrize("who", [STRANGER, ADMIN, NOBODY, AGENT, REVIEW], ids=str)
-async def test_sandbox_is_the_default_for_everyone_but_the_operator(
+async def test_sandbox_is_the_default_for_everyone_who_is_not_at_the_terminal(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -88,15 +88,15 @@ async def test_sandbox_is_the_default_for_everyone_but_the_operator(
 
 
 @pytest.mark.parametrize("who", [{}, BEFOREHAND], ids=["in person", "beforehand"])
-async def test_command_of_the_operator_is_not_sandboxed(
+async def test_command_of_the_operator_is_sandboxed_but_not_by_landlock(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
-    sandboxes: None,
+    each_sandbox: str,
     who: dict[str, Any],
 ) -> None:
     result = await shell_of().bash(make_context(work(chats), **who), f"cat {chats}/config.yaml")
-    assert "very-secret" in result.text
+    assert ("very-secret" in result.text) is (each_sandbox == "landlock")
 
 
 async def test_sandbox_can_be_switched_off(
@@ -412,3 +412,36 @@ async def test_root_loses_its_capabilities(
     assert "changing ownership of" in text
     assert "cannot change root directory" in text
     assert "\n9\n" not in text
+
+
+def outside_call(command: str) -> ToolCall:
+    arguments = {"command": command, "outside": True, "reason": "it needs\nmy keys"}
+    return ToolCall("c1", "bash", arguments)
+
+
+async def test_command_outside_the_sandbox_is_always_asked(
+    shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, sandboxes: None
+) -> None:
+    shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
+    found = hook_verdict(shell, ctx, outside_call("ls"))
+    assert isinstance(found, Ask)
+    assert found.once
+    assert found.preview == "ls"
+    assert found.reason.endswith("Its reason: it needs my keys")
+    result = await shell.bash(ctx, f"cat {chats}/config.yaml", outside=True)
+    assert "very-secret" in result.text
+
+
+@pytest.mark.parametrize("who", [NOBODY, REVIEW, {**ADMIN, "approval": "yes"}], ids=str)
+async def test_nothing_leaves_the_sandbox_without_a_person(
+    shell_of: Callable[..., Shell],
+    make_context: Callable[..., Any],
+    chats: Path,
+    sandboxes: None,
+    who: dict[str, Any],
+) -> None:
+    shell, ctx = shell_of(), make_context(work(chats), **who)
+    assert isinstance(hook_verdict(shell, ctx, outside_call("ls")), Deny)
+    with pytest.raises(ToolError, match="only a person"):
+        await shell.bash(ctx, "touch proof", outside=True)
+    assert not (work(chats) / "proof").exists()

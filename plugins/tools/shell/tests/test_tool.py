@@ -368,7 +368,13 @@ def test_schema_is_small(make_plugin: Callable[..., Shell]) -> None:
     whole = {"name": schema.name, "description": schema.description}
     compact = json.dumps(whole | {"parameters": schema.parameters}, separators=(",", ":"))
     assert len(compact) <= 700
-    assert list(schema.parameters["properties"]) == ["command", "timeout", "workdir"]
+    assert set(schema.parameters["properties"]) == {
+        "command",
+        "timeout",
+        "workdir",
+        "outside",
+        "reason",
+    }
     assert schema.parameters["required"] == ["command"]
 
 

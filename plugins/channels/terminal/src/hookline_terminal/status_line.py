@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookline_hookspecs import Host, ModelResponse, Modes, Usage
+from hookline_hookspecs import CommandSandbox, Host, ModelResponse, Modes, Usage
 from hookline_hookspecs.inspection import Inspection
 from hookline_markdown import one_line, width_of
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -23,13 +23,16 @@ class StatusLine:
         self._host = host
         self._session = session or ""
         self._mode = ""
+        self._is_sandboxed = False
         self._view: Any = None
         self._prompt = 0
         self._tokens = 0
         self._money: float | None = 0.0
 
     async def refresh(self) -> None:
-        """Read the mode of the session."""
+        """Read the mode of the session, and whether commands are sandboxed."""
+        sandbox = self._host.services.get(CommandSandbox)
+        self._is_sandboxed = await sandbox.covers_operator() if sandbox is not None else False
         modes = self._host.services.get(Modes)
         self._mode = await modes.get(self._session) if modes and self._session else ""
 
@@ -76,6 +79,8 @@ class StatusLine:
         parts = [(DIM_STYLE, one_line(model, max(12, width // 2)))] if model else []
         if self._mode:
             parts.append((_MODE_STYLES.get(self._mode, DIM_STYLE), self._mode))
+        if self._is_sandboxed:
+            parts.append((DIM_STYLE, "sandboxed"))
         if self._prompt and window:
             share = 100 * self._prompt / window
             parts.append(

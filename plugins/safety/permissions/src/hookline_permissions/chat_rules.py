@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from hookline_hookspecs import Host
@@ -52,7 +53,13 @@ class ChatRule:
 
     def rule(self) -> Rule:
         """The rule. Raises :class:`RuleError` if it cannot be read."""
-        return parse_rule(self.kind, self.text, self.where)
+        return _parsed(self.kind, self.text, self.where)
+
+
+@lru_cache(maxsize=MAX_CACHED_CHATS)
+def _parsed(kind: Kind, text: str, where: str) -> Rule:
+    """A stored rule, which is parsed once for many calls."""
+    return parse_rule(kind, text, where)
 
 
 class ChatRules:

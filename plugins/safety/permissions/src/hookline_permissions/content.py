@@ -131,8 +131,13 @@ def _read(path: str) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
         return None
-    with os.fdopen(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
-        data = file.read(MAX_CONTENT_BYTES + 1)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(MAX_CONTENT_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
     return data if len(data) <= MAX_CONTENT_BYTES else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -41,13 +42,17 @@ def _table() -> dict[str, Any]:
     return loaded
 
 
-def offered_scopes(call: ToolCall, paths: Paths, rules: RuleSet) -> tuple[OfferedScope, ...]:
+def offered_scopes(
+    call: ToolCall, paths: Paths, rules: RuleSet, *, is_risky: bool = False
+) -> tuple[OfferedScope, ...]:
     """Up to :data:`MAX_SCOPES` scopes, the narrowest first.
 
-    A scope is offered only if its rules, added to ``rules``, would have allowed the call.
+    ``is_risky``: another guard asks about the command, so that a pattern is offered only for
+    programs whose subcommands are known. A scope is offered only if its rules, added to ``rules``,
+    would have allowed the call.
     """
     if call.name == COMMAND_TOOL:
-        found = _of_command(call, paths, rules)
+        found = _of_command(call, paths, rules, is_risky)
     elif "path" in call.arguments:
         found = _of_file(call, paths)
     elif isinstance(url := call.arguments.get("url"), str):
@@ -66,7 +71,9 @@ def _allows(scope: OfferedScope, call: ToolCall, paths: Paths, rules: RuleSet) -
     return RuleSet([*added, *rules.rules]).decide(call, paths).kind == "allow"
 
 
-def _of_command(call: ToolCall, paths: Paths, rules: RuleSet) -> Iterator[OfferedScope]:
+def _of_command(
+    call: ToolCall, paths: Paths, rules: RuleSet, is_risky: bool
+) -> Iterator[OfferedScope]:
     command = call.arguments.get("command")
     if not isinstance(command, str):
         return
@@ -85,10 +92,12 @@ def _of_command(call: ToolCall, paths: Paths, rules: RuleSet) -> Iterator[Offere
             (f"{COMMAND_TOOL}({EXACT}{line}){digest}",),
             _covers([line], bound[:1] if digest else []),
         )
-    if parsed.unread:
-        return
+    if parsed.unread or rules.decide(call, paths).kind == "ask":
+        return  # a pattern would also cover what is asked about
     covered = part_rules(parsed, rules.of("allow", COMMAND_TOOL), places, paths)
     missing = _outermost([part for part, rule in covered if rule is None])
+    if is_risky and not all(_is_known(part, places) for part in missing):
+        return
     if not 0 < len(missing) <= MAX_OFFERED_PARTS:
         return
     known = [offer for part in missing if (offer := _pattern_of(part, places)) is not None]
@@ -139,7 +148,18 @@ def _pattern_of(command: SimpleCommand, places: Places) -> tuple[str, RunContent
     leading = Arguments.of(command).operands[:depth]
     if len(leading) < depth or any(word.startswith("-") for word in words[1 : depth + 1]):
         return None
+    if any(map(_is_exact_only, [*leading, f"{name} {leading[0] if leading else ''}"])):
+        return None
     return " ".join([name, *leading, "*"]), None
+
+
+def _is_known(command: SimpleCommand, places: Places) -> bool:
+    """True for a program whose subcommands are known, or whose pattern is bound to a file."""
+    return command.program in _table()["subcommands"] or run_content(command, places) is not None
+
+
+def _is_exact_only(subcommand: str) -> bool:
+    return any(fnmatchcase(subcommand, one) for one in _table()["never_subcommands"])
 
 
 def _wrapper_pattern(words: Sequence[str], skip: int) -> tuple[str, RunContent | None] | None:
@@ -162,7 +182,10 @@ def _bound_pattern(
     if "/" in words[0]:
         kept = [words[0]]
     elif content.part or is_interpreter(command.program):
-        kept = words[: words.index(content.part or operands[0]) + 1]
+        named = content.part or operands[0]
+        if named not in words:
+            return None
+        kept = words[: words.index(named) + 1]
     else:
         kept = [words[0]]
     return f"{' '.join(kept)} *{_digest(content)}", content

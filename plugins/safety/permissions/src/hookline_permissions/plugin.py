@@ -112,7 +112,10 @@ class Permissions(Plugin[PermissionsConfig]):
         from .offers import offered_scopes
 
         rules, errors = await self.levels.of_turn(ctx)
-        return () if errors else offered_scopes(call, ctx.paths, rules)
+        if errors:
+            return ()
+        is_risky = rule_guard.is_judged(ctx, call)
+        return offered_scopes(call, ctx.paths, rules, is_risky=is_risky)
 
     async def add_scope(self, ctx: Context, scope: OfferedScope, by: str) -> None:
         """Store the rules of a scope for the chat."""

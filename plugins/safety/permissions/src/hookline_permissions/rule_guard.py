@@ -47,12 +47,12 @@ async def question(ctx: Context, call: ToolCall, decision: Decision) -> Ask | No
     part = f"`{_shortened(decision.part)}`" if decision.part else call.name
     if rule.where != PACKAGED:
         return Ask(f"the rule {rule.text} in {rule.where} asks about {part}", preview)
-    if _is_judged(ctx, call) or (rule.restorable and await _is_saved(ctx)):
+    if is_judged(ctx, call) or (rule.restorable and await _is_saved(ctx)):
         return None
     return Ask(f"{part} {rule.why}", preview)
 
 
-def _is_judged(ctx: Context, call: ToolCall) -> bool:
+def is_judged(ctx: Context, call: ToolCall) -> bool:
     """True if the guard of commands denies or asks itself, checkpoint or not."""
     check = ctx.host.services.get(CommandCheck)
     checked = check.check(call, ctx.paths, ctx) if check is not None else None

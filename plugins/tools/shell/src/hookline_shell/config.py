@@ -36,8 +36,8 @@ class SandboxConfig(BaseModel):
     """Settings under ``sandbox:``. Paths may begin with ``~``."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """Sandbox every command (true), none (false), or all except those that the operator requests in
-    person at the terminal (auto)."""
+    """Sandbox every command, and refuse without a sandbox (true); none (false); or every command
+    where namespaces work, but with Landlock not those of the operator at the terminal (auto)."""
     network: Literal["auto", "none", "guarded"] = "auto"
     """Sandboxed commands reach public addresses through a proxy (guarded or true), nothing (none or
     false), or the proxy only for the operator and admins (auto)."""

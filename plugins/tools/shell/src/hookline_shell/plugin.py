@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from hookline_hookspecs import (
     Checkpoints,
     CheckResult,
     CommandCheck,
+    CommandSandbox,
     Context,
     Deny,
     Effect,
@@ -78,6 +80,7 @@ class Shell(Plugin[ShellConfig]):
         from .background_jobs import BackgroundJobs
 
         self._jobs = BackgroundJobs()
+        host.services.provide(CommandSandbox, self)
         host.services.provide(CommandCheck, self)
 
     @hookimpl
@@ -119,6 +122,12 @@ class Shell(Plugin[ShellConfig]):
 
         mode = await self._mode(ctx)
         sandboxed = self._is_sandboxed(ctx, mode)
+        outside: Deny | Ask | None = None
+        if sandboxed and call.arguments.get("outside") is True:
+            outside = self._sandbox_runner.outside_verdict(
+                ctx, command, str(call.arguments.get("reason") or ""), mode
+            )
+            sandboxed = False
         setting = Setting(
             operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
         )
@@ -129,8 +138,10 @@ class Shell(Plugin[ShellConfig]):
             verdict = replace(verdict, answered_by_rules=False)
         if isinstance(verdict, Ask) and mode != "plan":
             verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
-        if isinstance(verdict, Deny) or not sandboxed:
+        if isinstance(verdict, Deny) or not (sandboxed or outside):
             return verdict
+        if outside is not None:
+            return _stricter(verdict, outside)
         return _stricter(verdict, self._sandbox_runner.verdict(ctx, command, mode))
 
     async def _is_allowed(self, ctx: Context, call: ToolCall, command: str, asked: Ask) -> bool:
@@ -183,6 +194,15 @@ class Shell(Plugin[ShellConfig]):
         modes = self.host.services.get(Modes)
         return await modes.get(ctx.session.id) if modes is not None else None
 
+    async def covers_operator(self) -> bool:
+        """Whether commands that the operator requests at the terminal are sandboxed."""
+        from hookline_sandbox import found
+
+        if self.config.sandbox.enabled is False:
+            return False
+        here = await asyncio.to_thread(found)
+        return here.method.has_namespaces or self.config.sandbox.enabled is True
+
     def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
         from .sandbox_runner import is_sandboxed
 
@@ -202,11 +222,15 @@ class Shell(Plugin[ShellConfig]):
         command: str,
         timeout: float | None = None,  # noqa: ASYNC109 - what the model calls it
         workdir: str | None = None,
+        outside: bool = False,
+        reason: str | None = None,
     ) -> ToolOutput:
         """Run a bash command, without input or terminal. A process started with & goes on.
 
         Args:
             timeout: seconds (default 120, at most 600)
+            outside: run without the sandbox; a person is asked each time
+            reason: why that is needed
         """
         if timeout is not None and timeout <= 0:
             raise ToolError("timeout is a number of seconds above 0; leave it out for the default")
@@ -218,21 +242,25 @@ class Shell(Plugin[ShellConfig]):
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is not a folder; name one that exists")
-        done = await self._run(ctx, command, folder, seconds)
+        done = await self._run(ctx, command, folder, seconds, outside=outside)
         return await self._result(ctx, command, seconds, done)
 
     async def _run(
-        self, ctx: Context, command: str, folder: Path, seconds: float
+        self, ctx: Context, command: str, folder: Path, seconds: float, *, outside: bool
     ) -> SandboxedResult:
         from hookline_toolmark import mark_command
 
         from .command_runner import CommandResult, find_shell, on_host, run_command
-        from .sandbox_runner import SandboxedResult
+        from .sandbox_runner import SandboxedResult, outside_refusal
 
         limits = (seconds, self.config.max_output)
         argv = [find_shell(), "-c", command]
         environment = self._environment()
-        if not self._is_sandboxed(ctx, await self._mode(ctx)):
+        mode = await self._mode(ctx)
+        is_sandboxed = self._is_sandboxed(ctx, mode)
+        if is_sandboxed and outside and (refusal := outside_refusal(ctx, mode)):
+            raise ToolError(refusal)
+        if outside or not is_sandboxed:
             start = on_host(mark_command(argv), folder, environment)
             return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
         # A sandbox does not see what runs outside of it.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
@@ -32,20 +33,24 @@ _WARNED_KEY = "no_sandbox_warned"
 _MAX_SHOWN_ADDRESSES = 20
 """Reached addresses that a result names as its origins."""
 _MAX_SHOWN_NAMES = 8
+MAX_REASON_CHARS = 300
+"""Characters of a call's reason that the question shows."""
 
 
 def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
     """Whether commands of this turn are sandboxed.
 
-    With ``enabled: auto``, all are except those that the operator requests in person at the
-    terminal or has allowed beforehand (``--yes``). Those of a channel, of a turn without a
-    person, of a sub-agent or of a review are sandboxed.
+    With ``enabled: auto``, all are, except those that the operator requests in person at the
+    terminal, or has allowed beforehand (``--yes``), where only Landlock works: under it git cannot
+    commit. Those of a channel, of a turn without a person, of a sub-agent or of a review are
+    sandboxed by it too.
     """
     if config.enabled != "auto":
         return config.enabled
     session = ctx.session
     is_chat = session.parent_id is None and session.kind == "chat"
-    return not (is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no")
+    in_person = is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no"
+    return not in_person or found().method.has_namespaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,15 @@ class SandboxRunner:
             command,
             once=True,
         )
+
+    def outside_verdict(
+        self, ctx: Context, command: str, reason: str, mode: Mode | None
+    ) -> Deny | Ask:
+        """The verdict on a call that leaves the sandbox: a person decides, each time."""
+        if refusal := outside_refusal(ctx, mode):
+            return Deny(refusal)
+        why = f" Its reason: {on_one_line(reason, MAX_REASON_CHARS)}" if reason.strip() else ""
+        return Ask(f"It would run outside the sandbox, with your rights.{why}", command, once=True)
 
     async def run(
         self,
@@ -221,6 +235,16 @@ class SandboxRunner:
         self.sandbox.close()
 
 
+def outside_refusal(ctx: Context, mode: Mode | None) -> str:
+    """Why a command of this turn may not leave the sandbox; empty if a person can be asked.
+
+    A blanket approval (``--yes``, the mode ``yolo``) holds only inside.
+    """
+    if mode == "yolo" or ctx.approval != "ask":
+        return "outside the sandbox only a person can let a command run, and none is asked here"
+    return ""
+
+
 def _key(ctx: Context) -> str:
     """The origin of a turn's commands: its session, and whether the operator or an admin asks."""
     return _key_of(ctx.session.id, ctx.operator)
@@ -254,7 +278,7 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
     scope = "all commands"
-    if config.enabled is not True:
+    if config.enabled is not True and not here.method.has_namespaces:
         scope = "all commands except the operator's own at the terminal"
     if here.method.has_namespaces:
         return CheckResult(True, f"sandbox for {scope}: {here.method.value}")
