@@ -201,28 +201,25 @@ def test_commands_for_everyone_are_answered_during_another_turn(chats: MakeChats
     ]
 
 
-@pytest.mark.parametrize("text", ["K7QMX 1", "/approve K7QMX", "1", "Allow once"])
+@pytest.mark.parametrize("text", ["/approve", "/questions answer {} 1", "1", "Allow once"])
 def test_forwarded_message_does_not_answer_a_question(
     chats: MakeChats, run: Run, text: str
 ) -> None:
     """An admin forwards another person's message while a question is open."""
 
-    async def story(chats: Chats) -> list[Any]:
+    async def story(chats: Chats) -> None:
         await chats.say("boss", "hello")
-        answer = await chats.begin("ann", "launch it", "group")
+        await chats.begin("ann", "launch it", "group")
         question = await chats.until("boss", "For fake:ann")
-        code = question.text.split()[-2]
+        forwarded = text.format(question.question)
         reply_to = chats.delivered(question)
-        forwarded = text.replace("K7QMX", code)
-        passed_on = await chats.begin("boss", forwarded, forwarded="Eve", reply_to=reply_to)
-        denied = await chats.say("boss", f"{code} deny")
-        await passed_on
-        return [denied, await answer]
+        await chats.say("boss", forwarded, forwarded="Eve", reply_to=reply_to)
+        assert await chats.say("boss", "Deny") == "Answered: Deny."
+        await chats.until("group", "done")
 
-    model = ["hi", calls("launch", target="x"), "done", "what?", "what?"]
-    one = chats(model=model, **GROUP)
-    denied, _ = run(one, story)
-    assert denied == "Denied."
+    model = ["hi", calls("launch", target="x"), "done", "done"]
+    one = chats(installed("approvals"), model=model, **GROUP)
+    run(one, story)
     assert one.h.hooks["tool"] == []
 
 

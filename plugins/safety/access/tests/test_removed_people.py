@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hookline.testing import calls
 
-from .conftest import LAUNCH, Chats, MakeChats, Run, installed
+from .conftest import LAUNCH, Chats, MakeChats, Run
 from .test_cli import pairing
 from .test_groups import Slow, slow
 
@@ -28,20 +28,16 @@ def test_turn_of_a_blocked_person_calls_no_more_tools(chats: MakeChats, run: Run
     assert "may no longer write here" in str(one.h.model.last.messages)
 
 
-@pytest.mark.parametrize("approvals", [True, False])
-def test_approval_does_not_help_a_blocked_person(
-    chats: MakeChats, run: Run, approvals: bool
-) -> None:
+def test_approval_does_not_help_a_blocked_person(chats: MakeChats, run: Run) -> None:
     async def story(chats: Chats) -> Any:
         await chats.say("boss", "hello")
-        answer = await chats.begin("ann", "launch it")
-        question = await chats.until("boss", "For fake:ann")
+        await chats.begin("ann", "launch it")
+        await chats.until("boss", "For fake:ann")
         await chats.say("boss", "/pair fake:ann block")
-        await chats.say("boss", f"{question.text.split()[-2]} always")
-        await answer
+        assert await chats.say("boss", "1") == "Answered: Allow once."
+        await chats.until("ann", "done")
 
-    beside = [installed("approvals")] if approvals else []
-    one = chats(*beside, model=["hi", *LAUNCH], **OPEN)
+    one = chats(model=["hi", *LAUNCH], **OPEN)
     run(one, story)
     assert one.h.hooks["tool"] == []
 
@@ -53,16 +49,14 @@ def test_removed_admin_cannot_approve(chats: MakeChats, run: Run, chat: str) -> 
 
     async def story(chats: Chats) -> Any:
         await pairing(chats, "approve", "fake:ann", admin=True)
-        answer = await chats.begin("ann", "launch it", chat)
+        await chats.begin("ann", "launch it", chat)
         await chats.until(chat, "Allow launch?")
         await pairing(chats, "revoke", "fake:ann")
-        told = await chats.say("ann", "Allow once", chat)
-        await answer
-        return told
+        return await chats.say("ann", "Allow once", chat)
 
-    one = chats(installed("approvals"), model=LAUNCH, **OPEN)
+    one = chats(model=LAUNCH, **OPEN)
     told = run(one, story)
-    assert told == "Denied, because you may not approve this any more."
+    assert told == "You may not answer this question. Nothing was changed."
     assert one.h.hooks["tool"] == []
 
 

@@ -64,17 +64,20 @@ def test_auditor_is_refused_in_groups_and_for_forwarded_messages(
 def test_auditor_cannot_approve(chats: MakeChats, run: Run) -> None:
     async def story(chats: Chats) -> None:
         await chats.say("admin", "hello")
-        launch = await chats.begin("member", "launch it")
+        await chats.begin("member", "launch it")
         shown = await chats.until("admin", "For fake:member")
-        code = shown.text.split()[-2]
-        for text in ("1", f"/answer {code} once", f"/approve {code}", "Allow once"):
+        id_ = shown.question
+        for text in ("1", f"/questions answer {id_} once", "/approve"):
             answer = await chats.say("auditor", text, reply_to=chats.delivered(shown))
             assert (answer or "").startswith(NOTHING_ELSE)
-        assert not launch.done()
-        await chats.say("admin", "Deny", reply_to=chats.delivered(shown))
-        await launch
+        pressed = await chats.say("auditor", "Allow once", kind="press", question=id_)
+        assert (pressed or "").startswith(NOTHING_ELSE)
+        assert await chats.say("admin", "Deny") == "Answered: Deny."
+        await chats.until("member", "done")
 
-    run(chats(model=["hi", *LAUNCH], **LISTS), story)
+    one = chats(installed("approvals"), model=["hi", *LAUNCH], **LISTS)
+    run(one, story)
+    assert one.h.hooks["tool"] == []
 
 
 def test_name_in_two_lists_gets_the_lower_role(chats: MakeChats, run: Run) -> None:

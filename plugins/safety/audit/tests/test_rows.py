@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing
+from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
+from hookline_hookspecs import Plugin
 
 from .conftest import Home, Works
 
@@ -65,6 +67,36 @@ def test_questions_answers_and_refusals_have_rows(home: Home) -> None:
     [refused] = [row for row in home.rows("--kind tool") if row["object"] == "add"]
     assert refused["detail"]["by"] == "works"
     assert {row["approver"] for row in home.rows("--kind answer")} == {"terminal:tester"}
+
+
+def test_answer_in_another_process_names_who_gave_it(home: Home) -> None:
+    access = {"admins": ["fake:boss"], "allow": ["fake:*"]}
+    plugins = (AuditPlugin, Works, installed("access"), installed("approvals"))
+    options: Any = {"home": home.path, "config": {"access": access}}
+    with closing(Harness(*plugins, model=["hi", calls("launch", what="it")], **options)) as h:
+        h.run(h.channel.say("hello", chat="boss", user="boss"))
+        h.run(h.channel.replies(1))
+        h.run(h.channel.say("launch it", chat="ann", user="ann"))
+        asked = h.run(h.channel.replies(3))
+    question = next(reply.question for reply in asked if reply.choices)
+    with closing(Harness(*plugins, model=["done"], **options)) as h:
+        answer = f"/questions answer {question} 1"
+        h.run(h.channel.say(answer, chat="boss", user="boss", message_id="second process"))
+        h.run(h.channel.replies(1))
+    [row] = home.rows("--kind answer")
+    assert (row["object"], row["verdict"]) == ("launch", "approved")
+    assert (row["approver"], row["actor"], row["chat"]) == ("fake:boss", "fake:ann", "fake:ann")
+    assert row["turn"] == home.rows("--kind ask")[0]["turn"]
+    assert row["detail"]["question"] == question
+
+
+def installed(name: str) -> type[Plugin[Any]]:
+    """A plugin beside this one. Skips where it is not installed."""
+    found = entry_points(group="hookline.plugins", name=name)
+    if not found:
+        pytest.skip(f"hookline-{name} is not installed")
+    plugin: type[Plugin[Any]] = next(iter(found)).load()
+    return plugin
 
 
 def test_personal_data_is_encrypted_in_the_database(worked: Home) -> None:
