@@ -51,7 +51,7 @@ def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -
         "Denied: it may change something, so it needs a yes (mode ask); the person did"
     )
     assert [question.choices for question in h.questions] == [
-        ("Allow once", "Allow in this session", "Allow always", "Deny")
+        ("Allow once", "Allow every call of write in this session", "Deny")
     ] * 2
     assert "-old\n+new" in h.questions[0].preview
 

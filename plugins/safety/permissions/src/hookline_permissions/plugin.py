@@ -114,7 +114,7 @@ class Permissions(Plugin[PermissionsConfig]):
         rules, errors = await self.levels.of_turn(ctx)
         if errors:
             return ()
-        is_risky = rule_guard.is_judged(ctx, call)
+        is_risky = rule_guard.is_judged(self.host, ctx, call)
         return offered_scopes(call, ctx.paths, rules, is_risky=is_risky)
 
     async def add_scope(self, ctx: Context, scope: OfferedScope, by: str) -> None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import Ask, Checkpoints, CommandCheck, Context, Deny, RuleVerdict, ToolCall
+from hookline_hookspecs import (
+    Ask,
+    Checkpoints,
+    CommandCheck,
+    Context,
+    Deny,
+    Host,
+    RuleVerdict,
+    ToolCall,
+)
 
 from .rule_set import Decision
 from .rules import PACKAGED
@@ -47,14 +56,14 @@ async def question(ctx: Context, call: ToolCall, decision: Decision) -> Ask | No
     part = f"`{_shortened(decision.part)}`" if decision.part else call.name
     if rule.where != PACKAGED:
         return Ask(f"the rule {rule.text} in {rule.where} asks about {part}", preview)
-    if is_judged(ctx, call) or (rule.restorable and await _is_saved(ctx)):
+    if is_judged(ctx.host, ctx, call) or (rule.restorable and await _is_saved(ctx)):
         return None
     return Ask(f"{part} {rule.why}", preview)
 
 
-def is_judged(ctx: Context, call: ToolCall) -> bool:
+def is_judged(host: Host, ctx: Context, call: ToolCall) -> bool:
     """True if the guard of commands denies or asks itself, checkpoint or not."""
-    check = ctx.host.services.get(CommandCheck)
+    check = host.services.get(CommandCheck)
     checked = check.check(call, ctx.paths, ctx) if check is not None else None
     return checked is not None and checked.verdict is not None and not checked.restorable
 
