@@ -94,6 +94,9 @@ def test_two_chats_have_separate_approvals(play: Any) -> None:
         assert asked[one]["id"] != asked[two]["id"]
         other = {"question": asked[one]["id"], "choice": "Allow once"}
         await owner.ask("POST", f"/sessions/{two}/answer", 404, json=other)
+        await owner.say(three := new(), "No, that was another matter")
+        found = await owner.settled(three)
+        assert text_of(found["messages"][-1]) == "answered"  # it answers no other chat's question
         await owner.say(two, "/deny not this")
         refused = await owner.settled(two)
         assert "not this" in _result(refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,6 @@ MAX_PARENTS = 8
 """Sub-agents between a question and the chat's session."""
 RETRY_INTERVAL = 5.0
 """Seconds before the next attempt to listen to the store."""
-Row = Mapping[str, Any]
 
 
 @dataclass(slots=True, eq=False)
