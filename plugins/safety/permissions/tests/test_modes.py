@@ -51,8 +51,9 @@ def test_ask_puts_every_change_before_a_person_as_a_diff(harness: MakeHarness) -
         "Denied: it may change something, so it needs a yes (mode ask); the person did"
     )
     assert [question.choices for question in h.questions] == [
-        ("Allow once", "Allow every call of write in this session", "Deny")
-    ] * 2
+        ("Allow once", f"Allow every call of {tool} in this session", "Deny")
+        for tool in ("write", "unknown")
+    ]
     assert "-old\n+new" in h.questions[0].preview
 
 
