@@ -18,6 +18,7 @@ ROOMS = (
     "bus/",
     "engine",
     "sessions/",
+    "questions/",
     "turn/",
     "dispatch/",
     "plugins/",

@@ -149,7 +149,7 @@ class MessageProcessor:
         blocks = await message_blocks(TurnContext(self._engine, state, turn), turn.inbound)
         if state.question is not None:
             await set_question(self._engine.journal, state, None)
-        if turn.can_park:
+        if turn.can_park and state.flags.open_choices:
             await self.questions.close_choices(state.record.id, turn.inbound.user_id)
         try:
             await run_turn(self._engine, turn, blocks)

@@ -110,6 +110,7 @@ class Sessions:
                 if not inbound.session_id:
                     self._latest[chat] = state
                 state.flags.recovered |= not row["left_over"]
+                state.flags.open_choices = bool(row["open_choices"])
                 state.work_in(inbound.workspace)
                 was_received = bool(row["known"])
                 del row  # it contains the prompt, which would stay in memory during the turn

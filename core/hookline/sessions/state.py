@@ -60,12 +60,14 @@ class SessionFlags:
 
     ``announced``: ``start_of_session`` was called. ``recovered``: the unfinished work of other
     processes is done. ``frozen``: the first request has been sent. ``date`` and ``workspace`` are
-    the ones that the model was last given.
+    the ones that the model was last given. ``open_choices``: a reply that ended with a question may
+    still be open.
     """
 
     announced: bool = False
     recovered: bool = False
     frozen: bool = False
+    open_choices: bool = True
     date: str | None = None
     workspace: str | None = None
 

@@ -8,14 +8,16 @@ VALUES (:id, :channel, :chat_id, :kind, :parent_id, :title, :model, :system, :to
 SELECT * FROM sessions WHERE id = :id;
 
 -- For the new owner of a session: its row (id is null if it is not stored), whether it has
--- unfinished work (left_over), whether the message was received before (known), and the id of its
--- chat's current session (active).
+-- unfinished work (left_over), whether a reply ended with a question that is open (open_choices),
+-- whether the message was received before (known), and the id of its chat's current session (active).
 -- name: session_for_owner
 SELECT s.*,
        (EXISTS (SELECT 1 FROM turns WHERE session_id = w.wanted AND state = 'running')
         OR EXISTS (SELECT 1 FROM inbox WHERE state <> 'done' AND session_id IN (w.wanted, :named))
         OR EXISTS (SELECT 1 FROM outbox WHERE state IN ('pending', 'sending')
                    AND session_id = w.wanted)) AS left_over,
+       EXISTS (SELECT 1 FROM questions WHERE session_id = w.wanted AND state = 'open'
+               AND call_key = 'reply') AS open_choices,
        EXISTS (SELECT 1 FROM inbox WHERE channel = :channel AND message_id = :message_id) AS known,
        (SELECT id FROM sessions WHERE channel = :channel AND chat_id = :chat_id AND kind = 'chat'
         AND ended IS NULL ORDER BY updated DESC LIMIT 1) AS active
