@@ -71,12 +71,19 @@ class Chat:
         self.h = harness(*plugins, model=list(model or launches()), config=config, **options)
 
     async def say(self, text: str, user: str = "ann", **more: Any) -> str:
-        """Write, and return the first reply to it."""
+        """Write, and return the first reply to it, or the question that its turn asks."""
         await self.h.aopen()
         id_ = f"said-{len(self.said)}"
         self.said.append(id_)
+        asked = [reply.id for reply in self.h.channel.sent if reply.kind == "question"]
         await self.h.channel.say(text, user=user, message_id=id_, **more)
-        return (await self.until(lambda reply: reply.in_reply_to == id_)).text
+        return (
+            await self.until(
+                lambda reply: (
+                    reply.in_reply_to == id_ or (reply.kind == "question" and reply.id not in asked)
+                )
+            )
+        ).text
 
     async def until(self, fits: Callable[[Reply], bool], count: int = 1) -> Reply:
         """The newest reply that fits, as soon as there are ``count``."""
