@@ -73,7 +73,7 @@ def test_deny_rule_names_the_rule_and_where_it_stands(harness: MakeHarness) -> N
 
 def test_ask_rule_asks_and_allow_rule_of_the_mode_ask_does_not(harness: MakeHarness) -> None:
     config = rules("ask", ask=["bash(git push *)"], allow=["bash(git *)", "write_file(src/**)"])
-    h = harness(Permissions, Tools, config=config, answers=["Once", "Deny"])
+    h = harness(Permissions, Tools, config=config, answers=["Allow once", "Deny"])
     texts = results(
         h,
         calls("bash", command="git commit -m x"),

@@ -137,8 +137,9 @@ async def test_long_command_and_environment_are_passed(shell: Shell, ctx: Any) -
 
 
 KILLED = """
-import asyncio, sys
+import asyncio, signal, sys
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and children inherit that
 from plugins.tools.shell.tests.conftest import context, plugin
 async def main():
     shell = plugin(sandbox={"enabled": True})

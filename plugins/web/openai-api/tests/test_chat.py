@@ -231,7 +231,7 @@ async def test_excess_stream_is_refused_without_effect(served: Served) -> None:
 
 def test_approval_without_reachable_admin_is_refused(served: Served) -> None:
     done = ask(served, "sudo it")
-    assert "No admin can be reached" in done.choices[0].message.reasoning_content
+    assert "no one can approve it" in done.choices[0].message.reasoning_content
     assert done.choices[0].message.content == "You said: sudo it"
 
 

@@ -24,7 +24,7 @@ MAX_COLUMNS = 79
 """Width of a row of the table."""
 EXIT_COMMAND = "/exit"
 """Ends the chat in the terminal, which implements it."""
-COMMON_ALIASES = {"/clear": "/new", "/cost": "/usage", "/permissions": "/grants"}
+COMMON_ALIASES = {"/clear": "/new", "/cost": "/usage"}
 """Names of commands in other programs, and Hookline's names."""
 MIN_SIMILARITY = 0.75
 """The similarity, from 0 to 1, at which an unknown name counts as a misspelling."""

@@ -9,7 +9,7 @@ from hookline_hookspecs.inspection import Inspection
 
 COMMANDS_BY_PLUGIN = {
     "access": ("answer", "pair"),
-    "approvals": ("approve", "deny", "grants"),
+    "approvals": ("approve", "deny", "grants", "questions"),
     "audit": ("audit",),
     "budget": ("budget",),
     "checkpoints": ("rewind", "rollback"),

@@ -228,9 +228,8 @@ class Shell(Plugin[ShellConfig]):
         """Run a bash command, without input or terminal. A process started with & goes on.
 
         Args:
-            timeout: seconds (default 120, at most 600)
-            outside: run without the sandbox; a person is asked each time
-            reason: why that is needed
+            timeout: seconds (default 120, max 600)
+            outside: not in the sandbox; a person is asked, and reads the reason
         """
         if timeout is not None and timeout <= 0:
             raise ToolError("timeout is a number of seconds above 0; leave it out for the default")
