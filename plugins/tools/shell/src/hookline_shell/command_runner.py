@@ -133,13 +133,16 @@ class _PipeReader:
 def find_shell() -> str:
     """The path of ``bash``, or of ``sh`` without it.
 
+    A link is followed to a program of the same name, because a sandbox may not show the link.
+
     Raises:
         ToolError: neither is installed.
     """
     found = shutil.which("bash") or shutil.which("sh")
     if found is None:
         raise ToolError("neither bash nor sh is on this machine's PATH; install one of them")
-    return found
+    real = os.path.realpath(found)
+    return real if os.path.basename(real) == os.path.basename(found) else found  # noqa: PTH119
 
 
 async def run_command(start: Start, seconds: float, limit: int) -> CommandResult:
