@@ -104,8 +104,8 @@ def test_hanging_turn_is_finished_by_next_process(gateways: Gateways, platform: 
     assert len(platform.all) == 1
 
 
-FORCED = ("blocked", "teardown")
-"""What only the end of the process ends; core ends a coroutine that clings, and a channel."""
+FORCED = ("stubborn", "blocked", "teardown")
+"""What only the end of the process ends."""
 HANGS = {"stubborn": STUBBORN, "blocked": BLOCKED, "teardown": TEARDOWN, "deaf": DEAF}
 
 
