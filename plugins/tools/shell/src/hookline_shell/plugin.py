@@ -162,10 +162,12 @@ class Shell(Plugin[ShellConfig]):
         if call.name != TOOL or command is None:
             return None
         from .judge import Setting
+        from .sandbox_runner import is_sandboxed_in_person
 
-        sandboxed = self.config.sandbox.enabled is True
         if ctx is not None:
             sandboxed = self._is_sandboxed(ctx, None)
+        else:
+            sandboxed = is_sandboxed_in_person(self.config.sandbox)
         setting = Setting(
             operator=ctx is None or ctx.operator,
             sandboxed=sandboxed and self._sandbox_runner.can_run,

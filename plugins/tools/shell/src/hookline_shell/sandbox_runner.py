@@ -45,12 +45,17 @@ def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
     commit. Those of a channel, of a turn without a person, of a sub-agent or of a review are
     sandboxed by it too.
     """
-    if config.enabled != "auto":
-        return config.enabled
     session = ctx.session
     is_chat = session.parent_id is None and session.kind == "chat"
     in_person = is_chat and ctx.channel == TERMINAL and ctx.operator and ctx.approval != "no"
-    return not in_person or found().method.has_namespaces
+    if in_person or config.enabled != "auto":
+        return is_sandboxed_in_person(config)
+    return True
+
+
+def is_sandboxed_in_person(config: SandboxConfig) -> bool:
+    """Whether commands are sandboxed that the operator requests at the terminal."""
+    return found().method.has_namespaces if config.enabled == "auto" else config.enabled
 
 
 @dataclass(frozen=True, slots=True)
