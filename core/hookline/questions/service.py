@@ -188,7 +188,7 @@ def closing_text(question: StoredQuestion) -> str:
 def closed_text(question: StoredQuestion | None) -> str:
     """Why a question cannot be answered, for the person who tried."""
     if question is None:
-        return "There is no such question. /questions lists the open ones."
+        return "Question not found. /questions lists the open ones."
     answer = question.answer
     if answer is not None and answer.by:
         return f"{answer.by} has already answered: {answer.choice}. Nothing was changed."

@@ -178,10 +178,6 @@ class QuestionTable:
         """Parked turns that can continue: ``session_id channel chat_id``."""
         return await self._rows("answered_turns", now=clock.now())
 
-    async def has_parked_turns(self) -> bool:
-        """Whether any turn is parked."""
-        return bool((await self._rows("waits_for_answers"))[0]["parked"])
-
     async def add_steering(self, turn_id: str, text: str, origins: Sequence[Origin]) -> None:
         """Add a text for a parked turn."""
         added = {"text": text, "origins": origins_to_json(origins)}

@@ -102,9 +102,6 @@ WHERE t.state = 'running' AND t.parked = 1 AND s.kind = 'chat' AND NOT EXISTS
     (SELECT 1 FROM questions q WHERE q.turn_id = t.id AND q.state = 'open'
      AND (q.expires IS NULL OR q.expires > :now));
 
--- name: waits_for_answers
-SELECT EXISTS (SELECT 1 FROM turns WHERE state = 'running' AND parked = 1) AS parked;
-
 -- name: set_steering!
 UPDATE turns SET steering = :steering WHERE id = :id;
 

@@ -287,7 +287,7 @@ def test_questions_are_listed_for_their_chat_and_for_the_operator(chat: MakeChat
         assert "fake:chat" in (await one.h.asend("/questions")).text
         wrong = await one.say("/questions answer")
         assert wrong.startswith("Write /questions")
-        assert (await one.say("/questions answer NOSUCH 1")).startswith("There is no such question")
+        assert (await one.say("/questions answer NOSUCH 1")).startswith("Question not found")
         (question,) = await one.open()
         answered = await one.h.asend(f"/questions answer {question.id} 1")
         assert answered.text == "Answered: Allow once."
