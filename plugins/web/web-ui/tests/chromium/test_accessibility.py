@@ -86,7 +86,7 @@ def test_status_announces_start_question_and_end_once(window: New) -> None:
 
 @pytest.mark.slow
 def test_phone_menu_reaches_every_page_and_other_focuses_the_box(window: New) -> None:
-    one = window(360, 640).open()
+    one = window(360, 480).open()  # lower than the menu
     one.say("ask me")
     dock = one.page.get_by_role("group", name="Question")
     dock.wait_for()
