@@ -210,11 +210,13 @@ def test_changes_of_a_turn_that_was_not_saved_are_left(
 class Pair(Plugin[NoConfig]):
     """A tool that writes while the same tool of another chat does."""
 
+    begun = threading.Event()
     meeting = threading.Barrier(2, timeout=30)
 
     @tool
     def note(self, ctx: Context, path: str = "", note: str = "") -> str:
         """Write a file."""
+        self.begun.set()
         self.meeting.wait()
         (ctx.paths.workspace / (path or note)).write_text("1")
         self.meeting.wait()
@@ -242,7 +244,11 @@ def test_changes_of_chats_that_work_at_the_same_time_are_told_apart_if_named(
 
     async def talk() -> None:
         await h.aopen()
-        await asyncio.gather(h.channel.say("theirs"), h.asend("mine"))
+        Pair.begun.clear()
+        theirs = asyncio.create_task(h.channel.say("theirs"))
+        await asyncio.to_thread(Pair.begun.wait, 30)
+        await h.asend("mine")  # its checkpoint is younger than their call
+        await theirs
         await h.channel.replies(1)
 
     h.run(talk())

@@ -96,6 +96,11 @@ class RecordedCall:
     ended: float | None = None
     changes: Changes = field(default_factory=dict)
 
+    @property
+    def seconds(self) -> float:
+        """How long the call ran; 0 if it has not ended."""
+        return 0.0 if self.ended is None else max(0.0, self.ended - self.began)
+
     def overlaps(self, other: RecordedCall) -> bool:
         """Whether both ran at the same time."""
         if self.ended is None or other.ended is None:
@@ -122,9 +127,13 @@ class ChangeLog:
         self.begin(chat, now).end(changes)
 
     def since(self, time_: float) -> list[RecordedCall]:
-        """Return the calls since ``time_``, the host's time, oldest first."""
-        found = [_read(path) for path in sorted(self._files()) if path.name >= _stamp(time_)]
-        return [call for call in found if call is not None]
+        """Return the calls that began or ended since ``time_``, the host's time, oldest first."""
+        found = []
+        for path in sorted(self._files()):
+            call = _read(path)
+            if call is not None and _stamp(time_ - call.seconds) <= path.name:
+                found.append(call)
+        return found
 
     def drop_before(self, time_: float) -> None:
         """Delete the calls before ``time_``."""
