@@ -164,3 +164,15 @@ def test_documented_install_from_a_clone_names_every_dist_it_needs(page: Path) -
         named = set(re.findall(r"\./plugins/[\w-]+/([\w-]+)", line[1]))
         wanted = {dist.folder.name for name in named for dist in needed(by_name[name])}
         assert named == wanted, line[0]
+
+
+GUARD_HOOKS = ("on_message", "pre_tool", "pre_learn", "pre_read")
+
+
+def test_safety_plugin_with_a_guard_stops_turns_if_it_fails_to_load() -> None:
+    guards = {(one.name, one.value) for one in entry_points(group="hookline.guards")}
+    for dist in dists():
+        if dist.folder.parent.name == "safety":
+            for one in entry_points(group="hookline.plugins", name=dist.folder.name):
+                if any(hook in vars(one.load()) for hook in GUARD_HOOKS):
+                    assert (one.name, one.value) in guards, f"{one.name}: see docs/authors/kinds"

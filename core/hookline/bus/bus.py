@@ -55,6 +55,10 @@ class GuardFailed(Deny):
     error: BaseException
 
 
+class MissingGuard(ProviderError):
+    """A guard is on in config but failed to load, so no model is called and nothing is done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[E]):
     """What the guards of a hook decided.
@@ -88,6 +92,8 @@ class Bus(Registry):
         self.strict = strict
         self.signals = SignalHub()
         self.observers: list[Observer] = []
+        self.missing_guards: dict[str, str] = {}
+        """Why nothing may be done, by the guard that config has on and that failed to load."""
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
         """Return the implementations of ``hook`` in call order."""
@@ -145,12 +151,17 @@ class Bus(Registry):
         Several ``Ask`` become one, with every reason and preview. Where the hook's spec
         ``rewrites``, a guard may return a changed event for the guards after it, and the first
         ``Deny`` ends the call. A guard that fails denies with :class:`GuardFailed`, unless
-        ``again`` returns True for its error: it is then called again.
+        ``again`` returns True for its error: it is then called again. While a guard is missing,
+        everything is denied.
 
         Sends the hook's own signal, except for an event of a rewriting hook that was denied, and
         after a ``Deny`` the signal ``denied``.
         """
         decision = Decision(event)
+        for missing, reason in self.missing_guards.items():
+            denied = GuardFailed(reason, error=MissingGuard(reason))
+            self.signals.send("denied", Denial(hook, missing, event, reason), ctx)
+            return Decision(event, denied, missing)
         for impl in self._enabled(hook, ctx):
             result = await self._ask_guard(impl, ctx, decision.event, again)
             if isinstance(result, type(event)):

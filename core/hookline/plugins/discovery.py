@@ -15,6 +15,7 @@ from ..bus.implementation import PluginRefused
 
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
+GUARD_GROUP = "hookline.guards"
 SLOW_IMPORT_SECONDS = 2.0
 """Seconds after which a slow import is logged."""
 
@@ -51,6 +52,15 @@ def installed() -> dict[str, set[str]]:
     for entry_point in NamedExtensionManager[Any](GROUP, []).list_entry_points():
         found.setdefault(entry_point.name, set()).add(entry_point.value)
     return found
+
+
+@cache
+def installed_guards() -> frozenset[str]:
+    """The plugins without which no turn may start if config has them on, by kind.
+
+    A distribution names them in its metadata, so that one that cannot be imported is known too.
+    """
+    return frozenset(entry_point.name for entry_point in entry_points(group=GUARD_GROUP))
 
 
 def check_class(found: Any) -> None:

@@ -30,7 +30,7 @@ from ..config import PluginEntry, SettingsError, validate_settings
 from ..dispatch.outbox import Channels
 from ..dispatch.slash_commands import SlashCommands
 from ..engine import Engine
-from .discovery import check_class, find_class
+from .discovery import check_class, find_class, installed_guards
 from .host import PluginHost
 
 log = logging.getLogger("hookline.plugins")
@@ -82,6 +82,7 @@ class Plugins:
             status = self.statuses.setdefault(entry.name, PluginStatus(entry))
             if entry.error:
                 status.state, status.reason = "failed", entry.error
+                self._note_missing_guard(status)
             elif entry.enabled and not status.is_loaded and (only is None or entry.name in only):
                 status.is_loaded = True
                 self._load_one(status, rank)
@@ -176,9 +177,20 @@ class Plugins:
         name = status.entry.name
         self._unregister(status)
         status.state, status.reason, status.plugin = "failed", reason, None
+        self._note_missing_guard(status)
         log.warning("plugin %s is not on: %s", name, reason, exc_info=error)
         if self.engine.strict and error is not None:
             raise error
+
+    def _note_missing_guard(self, status: PluginStatus) -> None:
+        """Refuse everything that a guard decides about, and all turns, while it has failed."""
+        name = status.entry.name
+        if status.entry.kind in installed_guards():
+            self.engine.bus.missing_guards[name] = (
+                f"No turn can start: the guard {name!r} is on in config.yaml but could not be "
+                f"loaded: {status.reason.rstrip('.')}. Correct that, or run "
+                f"`hookline plugins disable {name}`; then restart Hookline."
+            )
 
     def _unregister(self, status: PluginStatus) -> None:
         name = status.entry.name

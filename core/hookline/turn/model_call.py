@@ -14,6 +14,7 @@ from hookline_hookspecs.requests import ModelRequest, ModelResponse, ModelStop
 from hookline_hookspecs.steps import Step
 
 from .. import clock
+from ..bus.bus import MissingGuard
 from ..sessions.context import TurnContext
 from ..sessions.prompt import envelope
 from ..text import clean_json, new_id
@@ -72,9 +73,12 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     Raises:
         ProviderError: the provider could not answer.
+        MissingGuard: a guard is on in config but failed to load.
         MiddlewareError: a middleware failed, not the call inside it.
     """
     bus = ctx.engine.bus
+    for reason in bus.missing_guards.values():
+        raise MissingGuard(reason)
     stable_check = StablePromptCheck(ctx, request)
     original_context = request.context
     request = await bus.pipeline("pre_model", ctx, request, stable_check.check)

@@ -1,0 +1,76 @@
+"""A guard that is on in config but failed to load: nothing that it would have guarded happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hookline.testing import Harness, calls
+from hookline_hookspecs import Context, Plugin, command, tool
+from hookline_permissions import Permissions
+from hookline_redact import Redact
+
+Make = Callable[..., Harness]
+REASON = "the guard 'permissions' is on in config.yaml but could not be loaded"
+
+
+class Work(Plugin):
+    """A tool that leaves a trace, and a command that starts a turn of its own."""
+
+    done: list[str]
+
+    def __init__(self, config: object, host: object) -> None:
+        super().__init__(config, host)  # type: ignore[arg-type]
+        type(self).done = []
+
+    @tool
+    def act(self) -> str:
+        """Change something."""
+        self.done.append("act")
+        return "done"
+
+    @command("/nested")
+    async def nested(self, ctx: Context, args: str) -> str:
+        """Run a turn without a message of a person."""
+        return (await self.host.run_turn("go", kind="job")).reply
+
+
+def broken(harness: Make) -> Harness:
+    return harness(
+        Permissions,
+        Work,
+        config={"permissions": {"mode": "yolo"}},
+        model=[calls("act"), "done"],
+        strict=False,
+    )
+
+
+@pytest.mark.parametrize("text", ["please act", "/nested"])
+def test_no_message_is_read_while_a_guard_is_missing(harness: Make, text: str) -> None:
+    h = broken(harness)
+    answer = h.send(text).text
+    assert REASON in answer
+    assert "permissions.mode" in answer
+    assert "hookline plugins disable permissions" in answer
+    assert h.model.requests == []
+    assert Work.done == []
+
+
+async def test_no_model_is_called_by_a_plugins_turn_while_a_guard_is_missing(harness: Make) -> None:
+    h = broken(harness)
+    runtime = await h.aopen()
+    host = runtime.plugins.host("Work".lower())
+    assert host is not None
+    turn = await host.run_turn("go", kind="job")
+    assert REASON in turn.reply
+    assert h.model.requests == []
+
+
+def test_guard_that_is_off_in_config_is_not_missing(harness: Make) -> None:
+    h = harness(Permissions, Work, config={"permissions": False}, model=["hi"])
+    assert h.send("hello").text == "hi"
+
+
+def test_other_plugin_with_invalid_settings_does_not_stop_turns(harness: Make) -> None:
+    h = harness(Redact, Work, config={"work": {"enabled": 5}}, model=["hi"], strict=False)
+    assert h.send("hello").text == "hi"
