@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .paths import Paths
     from .verdicts import Ask, Deny
 
+NETWORK = "network"
+"""The name of a call with which a sandboxed program asks for a host."""
 RuleKind: TypeAlias = Literal["deny", "ask", "allow"]
 
 
@@ -59,13 +61,21 @@ class OfferedScope:
 
 
 class PermissionRules(Protocol):
-    """The permission rules of the person, the project and the chat, and the packaged ones."""
+    """The permission rules of the person, the project and the chat, and the packaged ones.
+
+    A sandboxed program that reaches for a host counts as a call of :data:`NETWORK` with the
+    arguments ``host`` (in lower case) and ``port``.
+    """
 
     async def verdict(self, ctx: Context, call: ToolCall) -> RuleVerdict:
         """Return what the rules say about a call, without the mode and other guards."""
 
     async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
         """Return up to three scopes that would have allowed this call, the narrowest first."""
+
+    async def local_ports(self, ctx: Context) -> Sequence[int]:
+        """Return the ports of this machine that sandboxed programs may reach, by allow rules such
+        as ``network(localhost:5432)``."""
 
     async def add_scope(self, ctx: Context, scope: OfferedScope, by: str) -> None:
         """Store the rules of a scope for the chat of ``ctx``; ``by`` is the person who chose it.

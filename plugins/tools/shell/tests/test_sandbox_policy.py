@@ -7,9 +7,10 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from hookline_hookspecs import Ask, Deny, Origin, ToolCall, ToolError
+from hookline_hookspecs import Ask, Deny, Origin, Question, ToolCall, ToolError
 from hookline_shell import Shell
 
 from .conftest import hook_verdict
@@ -324,6 +325,10 @@ class Local:
     def __init__(self, port: int) -> None:
         self.port = port
 
+    def check_url(self, url: str) -> str | None:
+        host = urlsplit(url).hostname
+        return None if host == "public.example" else f"The host {host} is refused."
+
     async def connect(self, host: str, port: int) -> Any:
         import asyncio
 
@@ -351,6 +356,11 @@ async def public() -> Any:
     server.close()
 
 
+async def allow_once(question: Question) -> str:
+    """Answers the question about a host."""
+    return "Allow once"
+
+
 def fetch(url: str) -> str:
     """A command that asks the proxy for ``url``, with bash alone."""
     request = rf"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -365,7 +375,7 @@ async def test_admin_reaches_public_addresses_only_through_the_guard(
     sandboxes: None,
     public: int,
 ) -> None:
-    shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
+    shell, ctx = shell_of(), make_context(work(chats), **ADMIN, ask=allow_once)
     shell.host.http = Local(public)
     result = await shell.bash(ctx, fetch("http://public.example/a?b=c"))
     assert "GET /a?b=c HTTP/1.1" in result.text
@@ -385,7 +395,7 @@ async def test_others_have_no_network_by_default(
     sandboxes: None,
     public: int,
 ) -> None:
-    ctx = make_context(work(chats), **STRANGER)
+    ctx = make_context(work(chats), **STRANGER, ask=allow_once)
     for network, reaches in (("auto", False), (False, False), ("guarded", True), (True, True)):
         shell = shell_of(sandbox={"network": network})
         shell.host.http = Local(public)

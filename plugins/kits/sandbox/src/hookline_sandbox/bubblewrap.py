@@ -63,7 +63,7 @@ def options(
     """Return the options of such a command line, with the program."""
     mounts = sorted(_mounts(view), key=lambda mount: mount.target.rstrip("/").count("/"))
     sealed = [mount.target for mount in mounts if mount.read_only]
-    inner = started(argv, limits, PROXY if view.proxy else None)
+    inner = started(argv, limits, PROXY if view.proxy else None, view.local_ports)
     return [
         *(("--die-with-parent",) if ends_together else ()),
         *_isolated(),

@@ -1,13 +1,15 @@
 """An HTTP proxy on a Unix socket, the only way from a sandbox to a network.
 
-The guarded client opens every connection: it checks the name, resolves it once, checks the
-addresses and connects to one of them (:class:`Dialer`). Names are never resolved inside.
+A guard is asked about every host; meanwhile the connection waits. The guarded client opens every
+connection: it checks the name, resolves it once, checks the addresses and connects to one of them
+(:class:`Dialer`). Names are never resolved inside.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
 import socket
@@ -19,6 +21,9 @@ from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Refused
 
+from .network_access import LOCALHOST, HostGuard, normalized
+
+log = logging.getLogger("hookline.sandbox")
 _HEAD = 65_536
 """Maximum bytes of a request's header."""
 _HEAD_SECONDS = 30
@@ -39,17 +44,21 @@ class Dialer(Protocol):
 class Proxy:
     """Serves programs on ``socket`` while the ``async with`` block runs.
 
-    ``reached`` and ``refused`` are the addresses that they asked for, by the outcome. ``requests``
-    counts those that were reached.
+    guard: asked about every host; without one, every public address may be reached. It alone
+    decides about ports of this machine.
+
+    ``reached`` are the addresses that programs reached, ``refused`` why others were not, by
+    address. ``requests`` counts those that were reached.
     """
 
-    def __init__(self, dialer: Dialer) -> None:
+    def __init__(self, dialer: Dialer, guard: HostGuard | None = None) -> None:
         self._dialer = dialer
+        self._guard = guard
         self._folder = tempfile.TemporaryDirectory(prefix="hookline-proxy-")
         self.socket = Path(self._folder.name) / "socket"
         self.requests = 0
         self._reached: dict[str, int] = {}
-        self.refused: list[str] = []
+        self.refused: dict[str, str] = {}
         self._open: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Proxy:
@@ -89,9 +98,9 @@ class Proxy:
             return
         host, port, path, shown = where
         try:
-            there = await self._dialer.connect(host, port)
+            there = await self._connect(host, port)
         except Refused as refusal:
-            self.refused.append(shown)
+            self.refused[shown] = str(refusal)
             await _answer(writer, "403 Forbidden", str(refusal))
             return
         except HooklineError as failure:
@@ -103,6 +112,29 @@ class Proxy:
         else:
             there[1].write(f"{line[1]} {path} HTTP/1.1\r\n".encode("latin-1") + _kept(fields))
         await _join(reader, writer, *there)
+
+    async def _connect(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
+        """Open a connection if the guard permits it.
+
+        Raises ``Refused`` and other ``HooklineError``.
+        """
+        if self._guard is not None:
+            try:
+                reason = await self._guard.refusal(host, port)
+            except Exception as error:
+                log.exception("the guard of the sandbox's network failed")
+                raise Refused(f"The guard failed ({type(error).__name__}).") from error
+            if reason is not None:
+                raise Refused(reason)
+            host = normalized(host)  # what the guard has permitted, and nothing that is read as it
+            if host == LOCALHOST:
+                return await _connect_here(port)
+        return await self._dialer.connect(host, port)
+
+    def take_refused(self) -> dict[str, str]:
+        """Return ``refused``, and empty it."""
+        found, self.refused = self.refused, {}
+        return found
 
     @property
     def reached(self) -> list[str]:
@@ -116,6 +148,14 @@ class Proxy:
     def _note(self, shown: str) -> None:
         self.requests += 1
         self._reached[shown] = self.requests
+
+
+async def _connect_here(port: int) -> tuple[StreamReader, StreamWriter]:
+    """Connect to a port of this machine, over IPv4 or else IPv6. Raises ``HooklineError``."""
+    for address in ("127.0.0.1", "::1"):
+        with contextlib.suppress(OSError):
+            return await asyncio.open_connection(address, port)
+    raise HooklineError(f"Nothing listens on port {port} of this machine.")
 
 
 def _bound(path: Path) -> socket.socket:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from .command_server import CommandServer, SandboxEnded, server_argv
 from .control_file_guard import ControlFileGuard
+from .network_access import HostGuard
 from .proxy import Dialer, Proxy
 from .sandbox import Places, Sandbox
 from .view import View
@@ -23,6 +24,15 @@ IDLE_SECONDS = 900.0
 MAX_RUNNING = 16
 """Sandboxes that are kept running; one that is not in use is closed for the next."""
 _Identity = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The network of a sandbox: who is asked about hosts, and ports of this machine that its
+    loopback leads to."""
+
+    guard: HostGuard
+    local_ports: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -77,11 +87,12 @@ class RunningSandboxes:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def enter(
-        self, key: str, places: Places, environment: Mapping[str, str], *, network: bool
+        self, key: str, places: Places, environment: Mapping[str, str], network: Network | None
     ) -> tuple[RunningSandbox, bool]:
         """Return the sandbox of ``key`` for one command, and whether processes had to be ended.
 
-        environment: of its first process. The caller passes the sandbox to :meth:`leave`.
+        environment: of its first process. network: None for none. The caller passes the sandbox to
+        :meth:`leave`.
 
         Raises:
             SandboxEnded: it could not be started; the message says why.
@@ -89,8 +100,11 @@ class RunningSandboxes:
         async with self._locks.setdefault(key, asyncio.Lock()):
             known = self._running.get(key)
             proxy = known.proxy.socket if known and known.proxy else None
-            view = await asyncio.to_thread(self._sandbox.view, places, environment, key, proxy)
-            fits = known is not None and (proxy is not None) == network
+            ports = network.local_ports if network is not None else ()
+            view = await asyncio.to_thread(
+                self._sandbox.view, places, environment, key, proxy, ports
+            )
+            fits = known is not None and (proxy is not None) == (network is not None)
             lost = False
             if known is not None and not (fits and await asyncio.to_thread(known.fits, view)):
                 lost = await known.refresh()
@@ -98,21 +112,25 @@ class RunningSandboxes:
                 known = None
             if known is None:
                 await self._close_idle()
-                known = await self._start(key, places, environment, network=network)
+                known = await self._start(key, places, environment, network)
             known.in_use += 1
             return known, lost
 
-    async def leave(self, running: RunningSandbox) -> list[str]:
-        """End the use by one command; return the addresses reached since the one before."""
+    async def leave(self, running: RunningSandbox) -> tuple[list[str], dict[str, str]]:
+        """End the use by one command.
+
+        Return the addresses reached since the one before, and why others were refused.
+        """
         proxy = running.proxy
         reached = proxy.reached_since(running.requests) if proxy else []
+        refused = proxy.take_refused() if proxy else {}
         running.requests = proxy.requests if proxy else 0
         await running.refresh()
         running.in_use -= 1
         running.used = time.monotonic()
         if running.is_replaced and not running.in_use:
             await self._close(running)
-        return reached
+        return reached, refused
 
     def has_processes(self, key: str) -> bool:
         """Whether commands had left processes in the sandbox of ``key`` when the last one ended."""
@@ -132,12 +150,15 @@ class RunningSandboxes:
         await asyncio.gather(*map(self._close, running))
 
     async def _start(
-        self, key: str, places: Places, environment: Mapping[str, str], *, network: bool
+        self, key: str, places: Places, environment: Mapping[str, str], network: Network | None
     ) -> RunningSandbox:
-        proxy = await Proxy(self._dialer).__aenter__() if network else None
+        proxy = await Proxy(self._dialer, network.guard).__aenter__() if network else None
         try:
             socket = proxy.socket if proxy else None
-            view = await asyncio.to_thread(self._sandbox.view, places, environment, key, socket)
+            ports = network.local_ports if network is not None else ()
+            view = await asyncio.to_thread(
+                self._sandbox.view, places, environment, key, socket, ports
+            )
             files = await asyncio.to_thread(_identities, view)
             argv = self._sandbox.command(server_argv(), places.workspace, view, ends_together=True)
             inner = self._sandbox.environment(environment, key, socket)
@@ -188,6 +209,7 @@ def _folders(view: View) -> tuple[object, ...]:
         tuple(view.read_only),
         tuple(view.writable),
         view.proxy,
+        view.local_ports,
     )
 
 

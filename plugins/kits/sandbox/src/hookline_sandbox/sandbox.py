@@ -118,7 +118,12 @@ class Sandbox:
         return self.command(argv, places.folder, self.view(places, environment, key, proxy))
 
     def view(
-        self, places: Places, environment: Mapping[str, str], key: str, proxy: Path | None = None
+        self,
+        places: Places,
+        environment: Mapping[str, str],
+        key: str,
+        proxy: Path | None = None,
+        local_ports: tuple[int, ...] = (),
     ) -> View:
         """Survey the workspace and return what a program sees."""
         workspace = places.workspace
@@ -140,6 +145,7 @@ class Sandbox:
             (*shown, *self._read_only),
             self._writable,
             proxy,
+            local_ports if proxy is not None else (),
         )
 
     def findings(self, places: Places) -> Findings:

@@ -34,12 +34,17 @@ def inside(call: str) -> str:
     return f"import sys; sys.path.insert(0, {folder!r}); from inside import {module}; {call}"
 
 
-def started(argv: Sequence[str], limits: Limits, proxy: Path | None = None) -> list[str]:
-    """Return the command line that sets ``limits``, opens ``proxy`` and becomes ``argv``."""
+def started(
+    argv: Sequence[str], limits: Limits, proxy: Path | None = None, local_ports: Sequence[int] = ()
+) -> list[str]:
+    """Return the command line that sets ``limits``, opens ``proxy`` and becomes ``argv``.
+
+    ``local_ports`` of this machine are reached through the proxy at the same ports.
+    """
     bash = shutil.which("bash", path="/usr/bin:/bin")
     if bash and proxy is None:
         return limits.shell(bash, argv)
-    return by_python(argv, limits, proxy=proxy)
+    return by_python(argv, limits, proxy=proxy, local_ports=local_ports)
 
 
 def by_python(
@@ -47,6 +52,7 @@ def by_python(
     limits: Limits,
     *,
     proxy: Path | None = None,
+    local_ports: Sequence[int] = (),
     landlock: Mapping[str, list[str]] | None = None,
 ) -> list[str]:
     """Return such a command line with Python, which can also apply Landlock."""
@@ -54,6 +60,7 @@ def by_python(
         "limits": limits.values(),
         "proxy": str(proxy) if proxy else None,
         "port": PORT,
+        "local_ports": list(local_ports),
         "landlock": landlock,
     }
     return [

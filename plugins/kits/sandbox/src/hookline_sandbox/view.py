@@ -18,6 +18,7 @@ class View:
     home: Hookline's own; hidden, except for a workspace inside it.
     repository: the folder of the workspace's repository if it is outside of the workspace.
     read_only, writable: folders besides the system and the workspace.
+    local_ports: ports of this machine that the proxy leads to, at the sandbox's own loopback.
     proxy: the Unix socket of a :class:`~hookline_sandbox.proxy.Proxy`; None = no network.
     """
 
@@ -29,6 +30,7 @@ class View:
     read_only: Sequence[Path] = ()
     writable: Sequence[Path] = ()
     proxy: Path | None = None
+    local_ports: tuple[int, ...] = ()
 
     def visible(self) -> list[Path]:
         """Return the folders of the machine that are visible besides the system."""

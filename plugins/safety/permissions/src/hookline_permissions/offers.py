@@ -22,6 +22,7 @@ from .commands import UNKNOWN, SimpleCommand
 from .commands.wrappers import wrappers
 from .content import DIGEST_CHARS, RunContent, is_interpreter, run_content
 from .coverage import part_rules, with_folders
+from .network_patterns import NETWORK, REGISTRIES, host_and_port, registries
 from .places import Places
 from .rule_set import RuleSet, parsed_command, places_of
 from .rules import COMMAND_TOOL, EXACT, MAX_RULE_CHARS, SESSION, RuleError, parse_rule
@@ -53,6 +54,8 @@ def offered_scopes(
     """
     if call.name == COMMAND_TOOL:
         found = _of_command(call, paths, rules, is_risky)
+    elif call.name == NETWORK:
+        found = _of_host(call)
     elif "path" in call.arguments:
         found = _of_file(call, paths)
     elif isinstance(url := call.arguments.get("url"), str):
@@ -267,6 +270,23 @@ def _of_address(call: ToolCall, url: str) -> Iterator[OfferedScope]:
             f"every page of {host}",
             "chat",
         )
+
+
+def _of_host(call: ToolCall) -> Iterator[OfferedScope]:
+    asked = host_and_port(call.arguments)
+    if asked is None:
+        return
+    host, _ = asked
+    group = host in registries()
+    rule = (f"{NETWORK}([{host}])" if ":" in host else f"{NETWORK}({host})",)
+    covers = f"every port of {host}, for sandboxed programs"
+    yield OfferedScope(f"Allow {host} in this session", rule, covers)
+    if group:
+        rule = (f"{NETWORK}({REGISTRIES})",)
+        covers = f"{len(registries())} hosts from which package managers download"
+        yield OfferedScope("Allow package registries in this session", rule, covers)
+    what = "package registries" if group else host
+    yield OfferedScope(f"Allow {what} always in this chat", rule, covers, "chat")
 
 
 def _of_tool(call: ToolCall) -> OfferedScope:

@@ -50,6 +50,7 @@ from .mode_switch import (
     may_loosen,
     require_sandbox,
 )
+from .network_patterns import LOCALHOST, NETWORK, local_ports
 from .places import is_readable_system
 from .readable_places import readable_place
 from .rule_levels import RuleLevels
@@ -122,6 +123,19 @@ class Permissions(Plugin[PermissionsConfig]):
         chat = self.levels.chat_of(ctx.session)
         for_session = scope.lasts == "session"
         await self.levels.chats.add(chat, "allow", scope.rules, by=by, for_session=for_session)
+
+    async def local_ports(self, ctx: Context) -> Sequence[int]:
+        """Return the ports of this machine that an allow rule names and no other rule refuses."""
+        rules, errors = await self.levels.of_turn(ctx)
+        if errors:
+            return ()
+        named = local_ports(rule.network for rule in rules.of("allow", NETWORK))
+        calls = (ToolCall("", NETWORK, {"host": LOCALHOST, "port": port}) for port in named)
+        return [
+            port
+            for port, call in zip(named, calls, strict=True)
+            if rules.decide(call, ctx.paths).kind == "allow"
+        ]
 
     # The service Modes
 

@@ -17,6 +17,7 @@ from hookline_hookspecs import Paths, ToolCall
 from .commands import ParsedCommand, SimpleCommand, Word, parse_command
 from .commands.wrappers import runs_elsewhere, unwrap
 from .coverage import part_rules, with_folders
+from .network_patterns import NETWORK, host_and_port
 from .places import Places, home_folder
 from .rules import COMMAND_TOOL, PACKAGED, Kind, Rule
 
@@ -198,6 +199,9 @@ def about(rule: Rule, call: ToolCall, paths: Paths) -> bool:
     if rule.pattern is None:
         return True
     strictly = rule.kind == "allow"
+    if rule.network is not None:
+        asked = host_and_port(call.arguments) if call.name == NETWORK else None
+        return asked is not None and rule.network.matches(*asked, strictly=strictly)
     quantifier = all if strictly else any
     if rule.web is not None:
         web = rule.web

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from .command_patterns import CommandPattern
+from .network_patterns import NETWORK, NetworkPattern
 from .path_patterns import PathPattern
 from .web_patterns import WebPattern
 
@@ -104,9 +105,16 @@ class Rule:
         return WebPattern.parse(self.pattern)
 
     @cached_property
+    def network(self) -> NetworkPattern | None:
+        """The pattern of a rule about hosts of sandboxed programs; None for other rules."""
+        if self.pattern is None or self.tool != NETWORK:
+            return None
+        return NetworkPattern.parse(self.pattern)
+
+    @cached_property
     def path(self) -> PathPattern | None:
         """The pattern of a rule about files; None for other rules."""
-        if self.pattern is None or self.web is not None:
+        if self.pattern is None or self.web is not None or self.tool == NETWORK:
             return None
         return PathPattern(self.pattern)
 
@@ -154,6 +162,8 @@ def _check_pattern(rule: Rule) -> None:
         if rule.exact_command is None:
             CommandPattern.parse(rule.pattern)
         return
+    if rule.tool == NETWORK:
+        NetworkPattern.parse(rule.pattern)
     if rule.digest:
         raise ValueError("only a rule of bash can end in #sha256:….")
     if rule.web is None and rule.tool in ("web_fetch", "web_extract"):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,8 +146,16 @@ def find_shell() -> str:
     return real if os.path.basename(real) == os.path.basename(found) else found  # noqa: PTH119
 
 
-async def run_command(start: Start, seconds: float, limit: int) -> CommandResult:
+def _never_waited() -> float:
+    return 0.0
+
+
+async def run_command(
+    start: Start, seconds: float, limit: int, waited: Callable[[], float] = _never_waited
+) -> CommandResult:
     """Run a command for at most ``seconds``; keep ``limit`` characters of its output.
+
+    ``waited`` returns the seconds for which it had to wait for a person, which do not count.
 
     If it times out or this task is cancelled, every process that it started is ended first. A
     background process (``… &``) keeps running.
@@ -165,7 +174,7 @@ async def run_command(start: Start, seconds: float, limit: int) -> CommandResult
     output = BoundedOutput(limit)
     reader = _PipeReader(reader_end, output)
     try:
-        code, timed_out = await _wait(command, seconds)
+        code, timed_out = await _wait(command, seconds, waited)
         reader.drain()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reader.ended.wait(), _LATE_OUTPUT_SECONDS)
@@ -181,12 +190,17 @@ async def run_command(start: Start, seconds: float, limit: int) -> CommandResult
     return CommandResult(output.text(), code if code >= 0 else 128 - code, timed_out, job)
 
 
-async def _wait(command: StartedCommand, seconds: float) -> tuple[int, bool]:
+async def _wait(
+    command: StartedCommand, seconds: float, waited: Callable[[], float]
+) -> tuple[int, bool]:
     """Return the exit code, and whether the command was ended because of its time."""
     waiting = asyncio.ensure_future(command.wait())
+    start = time.monotonic() - waited()
     try:
-        return await asyncio.wait_for(asyncio.shield(waiting), seconds), False
-    except TimeoutError:
+        while (left := seconds - (time.monotonic() - start - waited())) > 0:
+            done, _ = await asyncio.wait({waiting}, timeout=left)
+            if done:
+                return waiting.result(), False
         await command.end()
         return await waiting, True
     finally:

@@ -39,8 +39,8 @@ class SandboxConfig(BaseModel):
     """Sandbox every command, and refuse without a sandbox (true); none (false); or every command
     where namespaces work, but with Landlock not those of the operator at the terminal (auto)."""
     network: Literal["auto", "none", "guarded"] = "auto"
-    """Sandboxed commands reach public addresses through a proxy (guarded or true), nothing (none or
-    false), or the proxy only for the operator and admins (auto)."""
+    """Sandboxed commands reach hosts that a rule or a person allows, through a proxy (guarded or
+    true), nothing (none or false), or the proxy only for the operator and admins (auto)."""
     read_only: list[str] = Field(default_factory=list)
     """Folders that commands see besides the system, installed programs and the workspace."""
     writable: list[str] = Field(default_factory=list)

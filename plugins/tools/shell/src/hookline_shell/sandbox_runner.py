@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Ask, CheckResult, Deny, Origin, ToolError
+from hookline_hookspecs import Ask, CheckResult, Deny, Modes, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
-from hookline_sandbox.running_sandboxes import RunningSandboxes
+from hookline_sandbox.network_access import Asking, NetworkAccess
+from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
 from hookline_toolmark import MARK, mark_command
 
 from .command_runner import CommandResult, StartedCommand, on_host, run_command
@@ -83,6 +84,8 @@ class SandboxRunner:
         )
         self._guard = ControlFileGuard(self.sandbox)
         self._running = RunningSandboxes(self.sandbox, self._guard, host.http)
+        self._network: dict[str, NetworkAccess] = {}
+        """The hosts that may be reached, by origin of the commands."""
 
     @property
     def can_run(self) -> bool:
@@ -184,11 +187,46 @@ class SandboxRunner:
         limits: tuple[float, int],
     ) -> SandboxedResult:
         """Run a command in the running sandbox of its origin."""
-        key, network = _key(ctx), self.has_network(ctx)
+        access = self._network_of(ctx)
+        if access is None:
+            return await self._run_in_session(ctx, argv, places, environment, limits, None)
+        asking = await self._asking(ctx, argv[-1])
+        access.begin(asking)
         try:
-            running, has_ended = await self._running.enter(
-                key, places, environment, network=network
-            )
+            return await self._run_in_session(ctx, argv, places, environment, limits, access)
+        finally:
+            await access.end(asking)
+
+    def _network_of(self, ctx: Context) -> NetworkAccess | None:
+        """What decides about hosts for the commands of this turn; None without a network."""
+        if not self.has_network(ctx):
+            return None
+        return self._network.setdefault(_key(ctx), NetworkAccess(self._host))
+
+    async def _asking(self, ctx: Context, command: str) -> Asking:
+        """The command as a question about a host shows it.
+
+        In the mode ``yolo`` every public host is granted, unless the conversation has read from
+        outside.
+        """
+        modes = self._host.services.get(Modes)
+        is_yolo = modes is not None and await modes.get(ctx.session.id) == "yolo"
+        is_free = is_yolo and not any(o.kind in ("outside", "person") for o in ctx.origins)
+        return Asking(ctx, command, grant_all=is_free)
+
+    async def _run_in_session(
+        self,
+        ctx: Context,
+        argv: Sequence[str],
+        places: Places,
+        environment: Mapping[str, str],
+        limits: tuple[float, int],
+        access: NetworkAccess | None,
+    ) -> SandboxedResult:
+        key = _key(ctx)
+        network = Network(access, await access.local_ports(ctx)) if access else None
+        try:
+            running, has_ended = await self._running.enter(key, places, environment, network)
         except SandboxEnded as error:
             raise ToolError(f"nothing was run: the sandbox could not be started: {error}") from None
         socket = running.proxy.socket if running.proxy else None
@@ -203,13 +241,16 @@ class SandboxRunner:
             except SandboxEnded:
                 raise ToolError("the sandbox ended before the command; try again") from None
 
+        def waited() -> float:
+            return access.waited if access is not None else 0.0
+
         try:
-            result = await run_command(start, *limits)
+            result = await run_command(start, *limits, waited)
         finally:
-            reached = await asyncio.shield(self._running.leave(running))
-        notes: tuple[str, ...] = ()
+            reached, refused = await asyncio.shield(self._running.leave(running))
+        notes = tuple(dict.fromkeys(refused.values()))[:_MAX_SHOWN_NAMES]
         if has_ended:
-            notes = ("the sandbox was started anew; its background processes have ended",)
+            notes += ("the sandbox was started anew; its background processes have ended",)
         return SandboxedResult(result, _origins(reached), notes, in_sandbox=True)
 
     def _require_person(self, ctx: Context, here: Found) -> None:
@@ -231,6 +272,7 @@ class SandboxRunner:
     async def end_session(self, session: str) -> None:
         """End the sandboxes of a session, and remove its private folders."""
         for key in (_key_of(session, operator) for operator in (True, False)):
+            self._network.pop(key, None)
             await self._running.close(key)
             await asyncio.to_thread(self.sandbox.remove, key)
 

@@ -1,4 +1,8 @@
-"""Forwards a loopback port of the sandbox to the proxy's Unix socket outside."""
+"""Forwards loopback ports of the sandbox to the proxy's Unix socket outside.
+
+One port is the proxy's own. The others stand for the same ports of the machine, which the proxy
+opens.
+"""
 
 import contextlib
 import os
@@ -9,14 +13,25 @@ PROCESS_NAME = b"sandbox"
 """Name (comm) of the sandbox's own processes, so that `pkill python` does not end them."""
 _CHUNK = 65_536
 _BACKLOG = 128
+_LOCAL_SECONDS = 10
+"""Seconds within which the proxy opens a port of the machine."""
 
 
-def start(path: str, port: int) -> None:
-    """Forward connections to ``port``, in a child process that ends with this one."""
-    server = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
+def start(path: str, port: int, local_ports: list[int]) -> None:
+    """Forward connections to ``port``, in a child process that ends with this one.
+
+    Those to ``local_ports`` are tunnelled to the machine's own. A port that is in use, or below
+    1024, is left out.
+    """
+    servers = {socket.create_server(("127.0.0.1", port), backlog=_BACKLOG): b""}
+    for local in local_ports:
+        with contextlib.suppress(OSError):
+            server = socket.create_server(("127.0.0.1", local), backlog=_BACKLOG)
+            servers[server] = f"CONNECT localhost:{local} HTTP/1.1\r\n\r\n".encode()
     program = os.pidfd_open(os.getpid())
     if os.fork():
-        server.close()
+        for server in servers:
+            server.close()
         os.close(program)
         return
     with contextlib.suppress(OSError), open("/proc/self/comm", "wb") as name:  # noqa: PTH123
@@ -25,20 +40,34 @@ def start(path: str, port: int) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     try:
-        _Pump(path, server, program).run()
+        _Pump(path, servers, program).run()
     finally:
         os._exit(0)
+
+
+def _open_tunnel(outer: socket.socket, head: bytes) -> None:
+    """Have the proxy open a tunnel. Raises ``OSError`` if it refuses."""
+    outer.sendall(head)
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n"):
+        data = outer.recv(1)  # what follows belongs to the program
+        if not data:
+            break
+        answer += data
+    if not answer.startswith(b"HTTP/1.1 200 "):
+        raise ConnectionRefusedError
 
 
 class _Pump:
     """Copies bytes between pairs of sockets; waits until everything is written."""
 
-    def __init__(self, path: str, server: socket.socket, program: int) -> None:
-        self._path, self._server, self._program = path, server, program
+    def __init__(self, path: str, servers: dict[socket.socket, bytes], program: int) -> None:
+        self._path, self._program = path, program
+        self._servers = {server.fileno(): (server, head) for server, head in servers.items()}
         self._peer: dict[socket.socket, socket.socket] = {}
         self._poll = select.poll()
         self._by_number: dict[int, socket.socket] = {}
-        for number in (server.fileno(), program):
+        for number in (*self._servers, program):
             self._poll.register(number, select.POLLIN)
 
     def run(self) -> None:
@@ -47,16 +76,20 @@ class _Pump:
             for number, _ in self._poll.poll():
                 if number == self._program:
                     return
-                if number == self._server.fileno():
-                    self._accept()
+                if number in self._servers:
+                    self._accept(*self._servers[number])
                 elif number in self._by_number:
                     self._move(self._by_number[number])
 
-    def _accept(self) -> None:
-        inner, _ = self._server.accept()
+    def _accept(self, server: socket.socket, head: bytes) -> None:
+        """Accept a connection. ``head`` is what the proxy has to grant first, if not empty."""
+        inner, _ = server.accept()
         outer = socket.socket(socket.AF_UNIX)
         try:
+            outer.settimeout(_LOCAL_SECONDS)
             outer.connect(self._path)
+            if head:
+                _open_tunnel(outer, head)
         except OSError:
             inner.close()
             outer.close()

@@ -2,7 +2,8 @@
 
 Run as ``python -I -S -c "…; start.main()" SETTINGS PROGRAM…``. SETTINGS is JSON with ``limits`` by
 the names in ``resource``; ``landlock``, the settings for :mod:`landlock`, or null; ``proxy``, the
-path of the Unix socket to forward a loopback port to, or null; and that ``port``.
+path of the Unix socket to forward a loopback port to, or null; that ``port``; and
+``local_ports`` of the machine, which lead through the proxy.
 """
 
 import json
@@ -20,7 +21,7 @@ def main() -> None:
         if settings["proxy"]:
             from . import forward
 
-            forward.start(settings["proxy"], settings["port"])
+            forward.start(settings["proxy"], settings["port"], settings["local_ports"])
         if settings["landlock"]:
             from . import landlock
 
