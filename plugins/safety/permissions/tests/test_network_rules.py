@@ -31,8 +31,8 @@ def reach(host: str, port: int = 443) -> ToolCall:
         ("allow", "[2606:4700::1]", "2606:4700::1", 443, True),
         ("allow", "localhost:5432", "localhost", 5432, True),
         ("allow", "127.0.0.1:5432", "localhost", 5432, True),
-        ("allow", "registries", "pypi.org", 443, True),
-        ("allow", "registries", "upload.pypi.org", 443, False),
+        ("allow", "registries", "deb.debian.org", 443, True),
+        ("allow", "registries", "upload.deb.debian.org", 443, False),
         ("allow", "registries", "registries", 443, False),
     ],
 )
@@ -57,7 +57,10 @@ def test_rule_without_a_host_is_refused_with_an_example(pattern: str) -> None:
     [
         ("a.example", ["network(a.example)", "network(a.example)"]),
         ("2606:4700::1", ["network([2606:4700::1])", "network([2606:4700::1])"]),
-        ("pypi.org", ["network(pypi.org)", "network(registries)", "network(registries)"]),
+        (
+            "deb.debian.org",
+            ["network(deb.debian.org)", "network(registries)", "network(registries)"],
+        ),
     ],
 )
 def test_question_about_a_host_offers_it_and_its_group(
