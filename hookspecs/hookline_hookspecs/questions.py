@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .errors import HooklineError
 from .messages import ToolCall
+
+if TYPE_CHECKING:
+    from .turns import Session
 
 ALLOW_ONCE = "Allow once"
 ALLOW_SESSION = "Allow in this session"
@@ -43,6 +46,10 @@ class NotAnswerable(QuestionError):
 
 class NoSuchChoice(QuestionError):
     """The answer names none of the choices."""
+
+
+class AnswerFailed(QuestionError):
+    """The plugin that asked could not act on the answer. The question is open again."""
 
 
 class Choice(str):
@@ -132,6 +139,9 @@ class StoredQuestion:
             seconds. None: it does not expire.
         answer: the answer, in state ``answered``.
         ends_turn: the turn has ended with it: the answer is the session's next message.
+        handler: the :class:`QuestionHandler` that acts on the answer of a question that belongs to
+            no call, ``subject`` what it is about, and ``data`` what the handler needs to act.
+        outcome: what the handler has done, for the person who answered; it is not stored.
     """
 
     id: str
@@ -153,11 +163,46 @@ class StoredQuestion:
     covers: tuple[str, ...] = ()
     ends_turn: bool = False
     turn: str = ""
+    handler: str = ""
+    subject: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    outcome: str = ""
 
     @property
     def chat(self) -> str:
-        """The chat that the turn belongs to, as ``channel:chat``."""
-        return f"{self.channel}:{self.chat_id}"
+        """The chat that the turn belongs to, as ``channel:chat``; empty without one."""
+        return f"{self.channel}:{self.chat_id}" if self.channel else ""
+
+    @property
+    def origin(self) -> str:
+        """Whose turn asks, as ``channel:user``; only the channel if that is unknown."""
+        return f"{self.channel}:{self.asker}" if self.asker else self.channel
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as commands print it with ``--json``."""
+        names = ("id", "kind", "text", "preview", "session", "chat", "origin", "created")
+        fields = {name: getattr(self, name) for name in (*names, "expires", "state")}
+        return {**fields, "choices": [str(choice) for choice in self.choices]}
+
+
+class QuestionHandler(Protocol):
+    """Acts on the answers of questions that belong to no call (:meth:`Questions.post`).
+
+    Offer it in ``setup`` with ``host.services.add(QuestionHandler, self)``.
+    """
+
+    name: str
+    """The ``handler`` of its questions: the plugin's name."""
+
+    async def answered(self, question: StoredQuestion) -> str:
+        """Act on ``question.answer`` and return what was done, for the person who answered.
+
+        It is called in the process that took the answer. If that process dies, it is called again
+        in another one, so it must notice what is already done.
+
+        Raises:
+            HooklineError: it could not be done. The question is opened again.
+        """
 
 
 class Questions(Protocol):
@@ -172,8 +217,9 @@ class Questions(Protocol):
     async def open(
         self, *, session: str | None = None, chat: tuple[str, str] | None = None
     ) -> Sequence[StoredQuestion]:
-        """Return the open questions, oldest first: of a session, of those that are shown in or
-        belong to a chat (channel and chat id), or all. Those that ``ends_turn`` are left out."""
+        """Return the open questions, oldest first: those that a session's turns wait for, those
+        that are shown in or belong to a chat (channel and chat id), or all. Those that
+        ``ends_turn`` are left out."""
 
     async def get(self, question_id: str) -> StoredQuestion | None:
         """Return a question, open or not. Letter case does not matter."""
@@ -189,6 +235,47 @@ class Questions(Protocol):
             QuestionClosed: it is not open.
             NotAnswerable: this person may not answer it.
             NoSuchChoice: ``typed`` names none of the choices.
+            AnswerFailed: the question's handler could not act on the answer.
+            StoreError: it could not be stored.
+        """
+
+    async def post(
+        self,
+        question: Question,
+        handler: str,
+        subject: str,
+        *,
+        expires: float,
+        session: Session,
+        asker: str = "",
+        data: Mapping[str, Any] | None = None,
+        show: bool = False,
+    ) -> StoredQuestion:
+        """Store a question for which no call waits, and return it.
+
+        While a question of this handler about the same ``subject`` is open, that one is returned.
+
+        Args:
+            question: what is asked; it needs choices.
+            handler: the name of the :class:`QuestionHandler` that acts on the answer.
+            subject: identifies what is asked about.
+            expires: when it can no longer be answered, in Unix seconds.
+            session: the session and chat that it is about; the session's id may be empty.
+            asker: the user id of the person that it is about, on the session's channel.
+            data: what the handler needs to act on the answer; JSON values.
+            show: also send it to the people who may answer it.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+
+    async def close_about(self, handler: str, subject: str, choice: str, by: str) -> None:
+        """Close the open question about a subject that was decided elsewhere, such as by a command.
+
+        It counts as answered with ``choice``; the handler is not called. ``by`` is who decided,
+        as ``channel:user``.
+
+        Raises:
             StoreError: it could not be stored.
         """
 

@@ -12,8 +12,9 @@ from hookline_hookspecs.parts import is_command
 from hookline_hookspecs.questions import QuestionError, Questions, StoredQuestion, find_choice
 
 from ..engine import Engine
-from ..questions.service import CLOSED, NOT_ANSWERABLE, QuestionService
+from ..questions.service import NOT_ANSWERABLE, QuestionService
 from ..questions.table import ShownQuestion
+from ..questions.text import CLOSED
 from ..sessions.manager import base_session_id
 
 MAX_ANSWER_CHARS = 300
@@ -145,6 +146,8 @@ class QuestionMessages:
 
 def answer_text(question: StoredQuestion) -> str:
     """What is replied to an accepted answer."""
+    if question.outcome:
+        return question.outcome
     answer = question.answer
     return f"Answered: {answer.choice}." if answer is not None else "Answered."
 

@@ -16,8 +16,9 @@ from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..engine import Engine
-from ..questions.service import QuestionService, closing_text
+from ..questions.service import QuestionService
 from ..questions.table import QuestionPlace
+from ..questions.text import closing_text
 from .outbox import Outbox
 
 log = logging.getLogger("hookline.questions")
@@ -93,6 +94,7 @@ class QuestionWatch:
     async def _look(self) -> None:
         """Handle everything that has changed since the last look."""
         await self._service.close_expired()
+        await self._service.handle_left_over()
         for question, place in await self._service.table.closed_places():
             if self._engine.sends(place.channel) and await self._service.table.close_place(
                 question.id, place
@@ -106,6 +108,7 @@ class QuestionWatch:
         """Take the buttons from a chat that showed the question, and say there who answered.
 
         A question that a reply ended with is closed without a word: its answer is in the chat.
+        So is one without a turn that has expired: nothing happened.
         """
         if not question.ends_turn and await self._service.table.withdraw_reply(place.reply_id):
             return  # it was never shown there
@@ -116,7 +119,8 @@ class QuestionWatch:
                 await channel.question_closed(place.chat_id, place.message, text)
             except Exception as error:
                 log.info("channel %s cannot close a question: %s", place.channel, error)
-        if not question.ends_turn and not _answered_here(question, place):
+        is_silent = question.ends_turn or (question.handler and question.state == "expired")
+        if not is_silent and not _answered_here(question, place):
             await self._post(place, question.id, text)
 
     async def _post(self, place: QuestionPlace, question_id: str, text: str) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hookline_hookspecs import crash
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.gateway import GatewayHost
-from hookline_hookspecs.optional_services import Access, ApprovalPolicy, QuestionChat
+from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.questions import (
-    QUESTIONS_TOPIC,
     Question,
     QuestionAnswer,
     QuestionClosed,
@@ -20,14 +18,13 @@ from hookline_hookspecs.questions import (
     StoredQuestion,
 )
 from hookline_hookspecs.replies import Reply
-from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
 from .service import QuestionService, new_question_id
-from .table import QuestionPlace, new_question
-from .text import question_text
+from .showing import is_of_chat, show_question
+from .table import new_question
 
 DEFAULT_EXPIRES = 24 * 3600.0
 """Seconds until a question of a parked turn expires, unless the service ``ApprovalPolicy`` says
@@ -168,8 +165,7 @@ class _TurnQuestion:
         if turn is not None:
             turn.asked = True
         crash.point("after-question")
-        await self._engine.store.notify(QUESTIONS_TOPIC, stored.id)
-        self._engine.bus.signals.send("question_opened", stored, self._ctx)
+        await self._service.tell_opened(stored, self._ctx)
         return stored
 
     def _expires(self) -> float | None:
@@ -198,59 +194,28 @@ class _TurnQuestion:
 
     async def _show(self, stored: StoredQuestion) -> bool:
         """Show the question in the chats of those who may answer; False if there are none."""
-        access: Access | None = self._engine.services.get(Access)
-        chats = await access.chats_to_ask(stored) if access is not None else ()
-        if not chats:
-            return False
-        for number, chat in enumerate(chats):
-            reply_id = f"question-{stored.id}-{number}"
-            place = QuestionPlace(chat.channel, chat.chat_id, chat.person, reply_id)
-            await self._service.table.add_chat(stored.id, place)
-            await self._post(self._question_reply(stored, chat, reply_id))
-        crash.point("after-shown")
-        if not any(self._is_own(chat) for chat in chats):
-            await self._post_notice(stored, chats)
-        return True
-
-    def _is_own(self, chat: QuestionChat) -> bool:
         inbound = self._ctx.inbound
-        return (chat.channel, chat.chat_id) == (inbound.channel, inbound.chat_id)
+        chats = await show_question(self._engine, stored, inbound.thread)
+        if chats and not any(is_of_chat(stored, chat) for chat in chats):
+            await self._post_notice(stored)
+        return bool(chats)
 
-    def _question_reply(self, stored: StoredQuestion, chat: QuestionChat, reply_id: str) -> Reply:
-        """The reply that shows the question. It answers no message: the turn's own reply does."""
-        is_own, inbound = self._is_own(chat), self._ctx.inbound
-        session = Session("", chat.channel, chat.chat_id, None, stored.created, kind="none")
-        return Reply(
-            replace(session, id=stored.session) if is_own else session,
-            question_text(stored, for_other=not is_own),
-            id=reply_id,
-            choices=stored.choices,
-            thread=inbound.thread if is_own else None,
-            kind="question",
-            person=chat.person,
-            question=stored.id,
-        )
-
-    async def _post_notice(self, stored: StoredQuestion, chats: Sequence[QuestionChat]) -> None:
+    async def _post_notice(self, stored: StoredQuestion) -> None:
         """Say in the turn's own chat that someone else is asked."""
         what = f"whether {stored.tool} may run" if stored.tool else "about this"
         text = f"An admin is asked {what}."
         inbound = self._ctx.inbound
-        record = self._ctx.state.record
-        session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
         if self._caller_waits:
             self._ctx.notify(text)
             return
-        await self._post(
-            Reply(
-                session,
-                text,
-                id=f"question-{stored.id}-notice",
-                thread=inbound.thread,
-                kind="notice",
-                person=inbound.user_id,
-            )
+        record = self._ctx.state.record
+        session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
+        reply = Reply(
+            session,
+            text,
+            id=f"question-{stored.id}-notice",
+            thread=inbound.thread,
+            kind="notice",
+            person=inbound.user_id,
         )
-
-    async def _post(self, reply: Reply) -> None:
         await self._engine.services[GatewayHost].post(reply)

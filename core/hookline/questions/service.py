@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from hookline_hookspecs import crash
 from hookline_hookspecs.channels import TERMINAL
@@ -15,23 +16,27 @@ from hookline_hookspecs.questions import (
     QUESTIONS_TOPIC,
     NoSuchChoice,
     NotAnswerable,
+    Question,
     QuestionAnswer,
     QuestionClosed,
     QuestionState,
     StoredQuestion,
     find_choice,
 )
+from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..engine import Engine
-from .table import QuestionTable
+from .posted import PostedAnswers
+from .showing import show_question
+from .table import QuestionTable, new_question
+from .text import closed_text
 
 ID_ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 """Without characters that look like others."""
 ID_CHARS = 6
 """31^6 ids, about 9 x 10^8. Closed questions are deleted after a week."""
 NOT_ANSWERABLE = "You may not answer this question. Nothing was changed."
-CLOSED = "That question is already answered or closed. Nothing was changed."
 
 
 def new_question_id() -> str:
@@ -48,6 +53,7 @@ class QuestionService:
         """Calls of this process that wait for an answer, by question id."""
         self._announced: set[str] = set()
         """Questions that such calls wait for and that were closed in this process."""
+        self._posted = PostedAnswers(engine, self)
 
     @property
     def table(self) -> QuestionTable:
@@ -82,7 +88,47 @@ class QuestionService:
                 f"{', '.join(question.choices)}."
             )
         answer = QuestionAnswer(*found, by=f"{channel}:{user_id}")
+        if question.handler:
+            return await self._posted.answer(question, answer, message_id)
         return await self.settle(question, answer, message_id)
+
+    async def post(
+        self,
+        question: Question,
+        handler: str,
+        subject: str,
+        *,
+        expires: float,
+        session: Session,
+        asker: str = "",
+        data: Mapping[str, Any] | None = None,
+        show: bool = False,
+    ) -> StoredQuestion:
+        """Store a question for which no call waits; see the protocol."""
+        made = new_question(question, new_question_id(), session, asker, expires)
+        made = replace(made, handler=handler, subject=subject, data=dict(data or {}))
+        stored = await self.table.insert_once(made)
+        if stored is made:
+            await self.tell_opened(stored)
+            if show:
+                await show_question(self._engine, stored)
+        return stored
+
+    async def tell_opened(self, question: StoredQuestion, ctx: object = None) -> None:
+        """Tell this process and the others that a question is open."""
+        await self._engine.store.notify(QUESTIONS_TOPIC, question.id)
+        self._engine.bus.signals.send("question_opened", question, ctx)
+
+    async def close_about(self, handler: str, subject: str, choice: str, by: str) -> None:
+        """Close a question with a handler that was decided elsewhere; see the protocol."""
+        question = await self.table.open_about(handler, subject)
+        answer = QuestionAnswer(choice, by=by)
+        if question is not None and await self.table.answer(question.id, answer, handled=True):
+            await self.announce(replace(question, state="answered", answer=answer))
+
+    async def handle_left_over(self) -> None:
+        """Act on the answers that a dead process has taken."""
+        await self._posted.handle_left_over()
 
     async def close_choices(self, session_id: str, user_id: str) -> None:
         """Close the questions that earlier replies of the session to the person ended with."""
@@ -111,7 +157,7 @@ class QuestionService:
             raise QuestionClosed(closed_text(await self.table.get(question.id)))
         crash.point("after-answer")
         answered = replace(question, state="answered", answer=answer)
-        await self._announce(answered)
+        await self.announce(answered)
         return answered
 
     async def close(self, question: StoredQuestion, state: QuestionState) -> StoredQuestion:
@@ -119,7 +165,7 @@ class QuestionService:
         if not await self.table.close(question.id, state):
             return await self.table.get(question.id) or question
         closed = replace(question, state=state)
-        await self._announce(closed)
+        await self.announce(closed)
         return closed
 
     async def close_expired(self) -> None:
@@ -127,8 +173,11 @@ class QuestionService:
         for question in await self.table.expired():
             await self.close(question, "expired")
 
-    async def _announce(self, question: StoredQuestion) -> None:
-        """Wake the call that waits for the question, here or in another process."""
+    async def announce(self, question: StoredQuestion) -> None:
+        """Tell this process and the others that a question is closed.
+
+        Wakes the call that waits for the question.
+        """
         if question.id in self._waiting:
             self._announced.add(question.id)
         self.wake(question.id)
@@ -173,25 +222,3 @@ class QuestionService:
             self.wake("")  # an answer may have come before this was listening
             async for payload in payloads:
                 self.wake(payload)
-
-
-def closing_text(question: StoredQuestion) -> str:
-    """What happened to a closed question, for people who have not answered it."""
-    what = f"The question about {question.tool}" if question.tool else "The question"
-    answer = question.answer
-    if answer is not None:
-        return f"{what} ({question.id}) was answered by {answer.by or 'a plugin'}: {answer.choice}."
-    state = {"expired": "has expired", "stopped": "was stopped"}.get(question.state, "is closed")
-    return f"{what} ({question.id}) {state}."
-
-
-def closed_text(question: StoredQuestion | None) -> str:
-    """Why a question cannot be answered, for the person who tried."""
-    if question is None:
-        return "Question not found. /questions lists the open ones."
-    answer = question.answer
-    if answer is not None and answer.by:
-        return f"{answer.by} has already answered: {answer.choice}. Nothing was changed."
-    if question.state == "expired":
-        return "That question has expired. Nothing was changed."
-    return CLOSED

@@ -140,14 +140,60 @@ class QuestionTable:
         """The question that a message of a person, named as ``channel:user``, has answered."""
         return _first(await self._rows("answered_by_message", by=person, message=message_id))
 
-    async def answer(self, question_id: str, answer: QuestionAnswer, message_id: str = "") -> bool:
+    async def answer(
+        self,
+        question_id: str,
+        answer: QuestionAnswer,
+        message_id: str = "",
+        *,
+        node: str | None = None,
+        handled: bool = False,
+    ) -> bool:
         """Answer a question, durably; False if it is no longer open.
 
-        ``message_id`` is the id of the message with the answer.
+        ``message_id`` is the id of the message with the answer, and ``node`` the id of the process
+        that acts on it. ``handled``: nothing is left to do.
         """
         row: dict[str, Any] = {"id": question_id, "now": clock.now(), "by": answer.by}
         row |= {"choice": str(answer.choice), "words": answer.words, "message": message_id}
+        row |= {"node": node, "handled": int(handled)}
         return bool(await self._write_counted("answer_question", **row))
+
+    async def insert_once(self, question: StoredQuestion) -> StoredQuestion:
+        """Store a question with a handler, unless one about its subject is open; return that."""
+        about = {"handler": question.handler, "subject": question.subject, "now": clock.now()}
+        name, row = insert_question(question, "", "")
+
+        def work(db: Any) -> StoredQuestion:
+            same = db.fetch(self._sql["open_about"], about)
+            if not same:
+                db.batch([(self._sql[name], row)])
+            return _question(same[0]) if same else question
+
+        return await self._store.write(work, durable=True)
+
+    async def open_about(self, handler: str, subject: str) -> StoredQuestion | None:
+        """The open question of a handler about a subject."""
+        about = {"handler": handler, "subject": subject, "now": clock.now()}
+        return _first(await self._rows("open_about", **about))
+
+    async def unhandled(self) -> list[tuple[StoredQuestion, str | None]]:
+        """Answered questions whose handler has not finished, and the process that acts on each."""
+        rows = await self._rows("unhandled_questions")
+        return [(_question(row), row["handling"]) for row in rows]
+
+    async def claim(self, question_id: str, node: str, previous: str | None) -> bool:
+        """Take over an unhandled question from a dead process; False if another did."""
+        row = {"id": question_id, "node": node, "previous": previous}
+        return bool(await self._write_counted("claim_question", **row))
+
+    async def mark_handled(self, question_id: str) -> None:
+        """Record that the handler has acted on the answer."""
+        await self._write_counted("question_handled", id=question_id)
+
+    async def reopen(self, question_id: str) -> bool:
+        """Open an answered question again, on whose answer the handler could not act."""
+        return bool(await self._write_counted("reopen_question", id=question_id))
 
     async def close(self, question_id: str, state: QuestionState) -> bool:
         """Close a question without an answer; False if it is no longer open."""
@@ -196,7 +242,7 @@ class QuestionTable:
         return json.loads(rows[0]["steering"] or "[]") if rows else []
 
 
-_COLUMNS = ("id", "kind", "channel", "chat_id", "asker", "created", "expires")
+_COLUMNS = ("id", "kind", "channel", "chat_id", "asker", "created", "expires", "handler", "subject")
 REPLY_KEY = "reply"
 """The call key of a question that a reply ended with."""
 
@@ -211,6 +257,7 @@ def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> St
         "tool": question.tool,
         "marks": list(question.marks),
         "covers": list(question.covers),
+        "data": dict(question.data),
     }
     row = {name: getattr(question, name) for name in _COLUMNS}
     row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
@@ -260,9 +307,11 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         reason, tool = str(body["reason"]), str(body["tool"])
         marks = tuple(str(mark) for mark in body["marks"])
         covers = tuple(str(covered) for covered in body["covers"])
+        data = dict(body.get("data") or {})
     except (ValueError, LookupError, TypeError):
         text, preview, choices, reason, tool = "(This question cannot be read.)", "", (), "", ""
         marks = covers = ()
+        data = {}
     answer = None
     if row["state"] == "answered":
         answer = QuestionAnswer(row["choice"], row["words"], row["answered_by"])
@@ -289,4 +338,7 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         covers,
         row["call_key"] == REPLY_KEY,
         row["turn_id"],
+        row["handler"],
+        row["subject"],
+        data,
     )

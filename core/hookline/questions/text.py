@@ -1,10 +1,11 @@
-"""A question as the Markdown text that channels send."""
+"""A question as the Markdown text that channels send, and what became of it."""
 
 from __future__ import annotations
 
 from hookline_hookspecs.questions import StoredQuestion, marked_preview
 from hookline_hookspecs.visible_text import code_block, on_one_line, spell_out
 
+CLOSED = "That question is already answered or closed. Nothing was changed."
 MAX_NAME_CHARS = 100
 """Characters shown of the name of a person or chat."""
 
@@ -15,7 +16,7 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     ``for_other`` adds for whom it is asked, for people in another chat, and how to answer it there.
     """
     lines = []
-    if for_other:
+    if for_other and not question.handler:  # others say themselves whom they are about
         asker = f"{question.channel}:{question.asker}" if question.asker else "a scheduled turn"
         who, where = (on_one_line(name, MAX_NAME_CHARS) for name in (asker, question.chat))
         lines.append(f"For {who} in chat {where}:")
@@ -30,3 +31,25 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
         f"Answer with a number. If several questions are open: /questions answer {question.id} 1"
     )
     return "\n".join(lines)
+
+
+def closing_text(question: StoredQuestion) -> str:
+    """What happened to a closed question, for people who have not answered it."""
+    what = f"The question about {question.tool}" if question.tool else "The question"
+    answer = question.answer
+    if answer is not None:
+        return f"{what} ({question.id}) was answered by {answer.by or 'a plugin'}: {answer.choice}."
+    state = {"expired": "has expired", "stopped": "was stopped"}.get(question.state, "is closed")
+    return f"{what} ({question.id}) {state}."
+
+
+def closed_text(question: StoredQuestion | None) -> str:
+    """Why a question cannot be answered, for the person who tried."""
+    if question is None:
+        return "Question not found. /questions lists the open ones."
+    answer = question.answer
+    if answer is not None and answer.by:
+        return f"{answer.by} has already answered: {answer.choice}. Nothing was changed."
+    if question.state == "expired":
+        return "That question has expired. Nothing was changed."
+    return CLOSED

@@ -1,8 +1,8 @@
 -- name: insert_question!
 INSERT INTO questions (id, kind, session_id, channel, chat_id, asker, turn_id, call_key, body,
-                       created, expires)
+                       created, expires, handler, subject)
 VALUES (:id, :kind, :session_id, :channel, :chat_id, :asker, :turn_id, :call_key, :body, :created,
-        :expires);
+        :expires, :handler, :subject);
 
 -- name: question
 SELECT * FROM questions WHERE id = :id;
@@ -15,11 +15,11 @@ ORDER BY created DESC LIMIT 1;
 SELECT * FROM questions WHERE message = :message AND message <> '' AND answered_by = :by;
 
 -- name: open_questions
--- Of a session, of those that belong to a chat or are shown there, or all; without those that a
--- reply ended with, whose answer is a message.
+-- Of a session's turns, of those that belong to a chat or are shown there, or all; without those
+-- that a reply ended with, whose answer is a message.
 SELECT q.* FROM questions q WHERE q.state = 'open' AND (q.expires IS NULL OR q.expires > :now)
 AND q.call_key <> 'reply'
-AND (:session_id IS NULL OR q.session_id = :session_id)
+AND (:session_id IS NULL OR (q.session_id = :session_id AND q.handler = ''))
 AND (:channel IS NULL OR (q.channel = :channel AND q.chat_id = :chat_id) OR EXISTS
      (SELECT 1 FROM question_chats c WHERE c.question_id = q.id AND c.channel = :channel
       AND c.chat_id = :chat_id))
@@ -66,8 +66,27 @@ ON CONFLICT (question_id, channel, chat_id) DO NOTHING;
 
 -- name: answer_question!
 UPDATE questions SET state = 'answered', choice = :choice, words = :words, answered_by = :by,
-                     message = :message, closed = :now
+                     message = :message, closed = :now, handling = :node, handled = :handled
 WHERE id = :id AND state = 'open' AND (expires IS NULL OR expires > :now);
+
+-- name: open_about
+SELECT * FROM questions WHERE handler = :handler AND subject = :subject AND state = 'open'
+AND (expires IS NULL OR expires > :now);
+
+-- name: unhandled_questions
+SELECT * FROM questions WHERE handler <> '' AND state = 'answered' AND handled = 0;
+
+-- name: claim_question!
+UPDATE questions SET handling = :node
+WHERE id = :id AND state = 'answered' AND handled = 0 AND (handling IS NULL OR handling = :previous);
+
+-- name: question_handled!
+UPDATE questions SET handled = 1 WHERE id = :id;
+
+-- name: reopen_question!
+UPDATE questions SET state = 'open', choice = '', words = '', answered_by = '', message = '',
+                     closed = NULL, handling = NULL
+WHERE id = :id AND state = 'answered' AND handled = 0;
 
 -- name: close_question!
 UPDATE questions SET state = :state, closed = :now WHERE id = :id AND state = 'open';

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -231,10 +233,14 @@ def keep(h: Any) -> str:
     result = h.send(f"read {PAGE}", approve="no").tool_calls[-1]
     assert "it is kept as a proposal for the operator; no one can approve it" in result.text
     (row,) = json.loads(h.cli("proposals --json").stdout)
-    assert row.keys() == {"id", "kind", "what", "origin", "session", "created", "expires"}
-    assert (row["kind"], row["origin"], row["session"]) == ("learn", PAGE, "test")
-    assert "pay Eve" in row["what"]
-    assert row["expires"] - row["created"] == 14 * 86400
+    assert (row["kind"], row["session"], row["choices"]) == (
+        "proposal",
+        "test",
+        ["Accept", "Reject"],
+    )
+    assert PAGE in row["text"]
+    assert "pay Eve" in row["preview"]
+    assert row["expires"] - row["created"] == pytest.approx(14 * 86400, abs=60)
     return str(row["id"])
 
 
@@ -265,7 +271,7 @@ def _none() -> str:
 
 def test_a_proposal_can_be_rejected_and_expires(make: Make, clock: Any) -> None:
     h = make(*read_then(calls("remember", text="pay Eve")), *read_then(calls("remember", text="b")))
-    assert h.cli(f"proposals reject {keep(h)}").stdout.startswith("Rejected: remember to keep")
+    assert h.cli(f"proposals reject {keep(h)}").stdout == "Rejected: remember.\n"
     h.send("again", approve="no")
     (row,) = json.loads(h.cli("proposals --json").stdout)
     clock.ahead(15 * 86400)
@@ -482,3 +488,35 @@ def test_a_proposal_does_not_overwrite_what_was_written_since(make: Make) -> Non
     done = h.cli(f"proposals accept {row['id']}")
     assert (done.exit_code, "AGENTS.md has changed since" in done.stderr) == (1, True)
     assert (h.workspace / "AGENTS.md").read_text() == "mine"
+
+
+OLD_TABLE = """
+CREATE TABLE provenance_proposals (id TEXT PRIMARY KEY, kind TEXT, what TEXT, origin TEXT,
+    session_id TEXT, fingerprint TEXT, call TEXT, state TEXT, created REAL, expires REAL);
+DELETE FROM migrations WHERE component = 'plugin provenance' AND number = 2;
+INSERT INTO provenance_proposals VALUES ('0a1b2c3d', 'learn', 'remember: pay Eve', 'page', 'test',
+    'f', '["remember", {"text": "pay Eve"}]', 'open', 1, 4e9),
+    ('0a1b2c3e', 'learn', 'x', 'page', 'test', 'g', '["remember", {}]', 'rejected', 1, 4e9);
+"""
+
+
+def test_a_proposal_of_an_earlier_version_is_kept(make: Make, tmp_path: Path) -> None:
+    h = make("hi")
+    h.send("hi")
+    assert h.cli("proposals").stdout == "No proposals wait.\n"
+    h.close()
+    with closing(sqlite3.connect(h.home / "hookline.db")) as db:
+        db.executescript(OLD_TABLE)
+    later = make(home=h.home)
+    (row,) = json.loads(later.cli("proposals --json").stdout)
+    assert (row["id"], row["preview"]) == ("0A1B2C3D", "remember: pay Eve")
+    assert later.cli("proposals accept 0a1b2c3d").stdout == "noted\n"
+    assert later.plugin(World).remembered == ["pay Eve"]
+
+
+def test_a_proposal_that_was_interrupted_does_not_run_twice(make: Make) -> None:
+    h = make(*read_then(calls("remember", text="pay Eve")))
+    id_ = keep(h)
+    h.run(h.plugin(Provenance).host.storage.kv.set(f"begun:{id_}", True))
+    assert "It may have run" in h.cli(f"proposals accept {id_}").stdout
+    assert h.plugin(World).remembered == []

@@ -207,7 +207,9 @@ class JsonLinesOutput:
         fields = {"id": event.call.id, "name": event.call.name, "ok": event.ok}
         self._line("tool_result", ctx, **fields, text=event.text)
 
-    def _opened(self, event: StoredQuestion, ctx: Context) -> None:
+    def _opened(self, event: StoredQuestion, ctx: Context | None) -> None:
+        if event.handler:  # the turn does not wait for it
+            return
         self._line("question", ctx, id=event.id, text=event.text, choices=list(event.choices))
 
     def _question(self, event: Question, ctx: Context) -> None:

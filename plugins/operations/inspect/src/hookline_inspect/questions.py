@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import shlex
-from typing import Any, get_args
+from typing import get_args
 
 from hookline_hookspecs import Host, Questions
 from hookline_hookspecs.channels import TERMINAL
@@ -35,36 +35,17 @@ async def list_(host: Host, words: list[str], kind: str | None, *, json: bool) -
     found = await host.services[Questions].open()
     shown = [question for question in found if kind in (None, question.kind)]
     if json:
-        print_json([fields(question) for question in shown])
+        print_json([question.to_dict() for question in shown])
         return
     print_text("\n\n".join(map(_lines, shown)) if shown else NONE)
-
-
-def fields(question: StoredQuestion) -> dict[str, Any]:
-    """A question for ``--json``; ``origin`` is whose turn asks, as ``channel:user``."""
-    return {
-        "id": question.id,
-        "kind": question.kind,
-        "text": question.text,
-        "preview": question.preview,
-        "choices": [str(choice) for choice in question.choices],
-        "session": question.session,
-        "chat": question.chat,
-        "origin": _origin(question),
-        "created": question.created,
-        "expires": question.expires,
-        "state": question.state,
-    }
-
-
-def _origin(question: StoredQuestion) -> str:
-    return f"{question.channel}:{question.asker}" if question.asker else question.channel
 
 
 def _lines(question: StoredQuestion) -> str:
     """A question for people: the whole preview, escaped and indented."""
     until = f", until {local_time(question.expires)}" if question.expires is not None else ""
-    head = f"{question.id}  {question.kind}  for {_origin(question)} in chat {question.chat}"
+    head = f"{question.id}  {question.kind}"
+    if question.origin:
+        head += f"  for {question.origin} in chat {question.chat}"
     lines = [f"{spell_out(head)}  since {local_time(question.created)}{until}"]
     lines += _indented(spell_out(question.text), "  ")
     if question.preview:
@@ -94,7 +75,10 @@ async def answer(host: Host, words: list[str], *, json: bool) -> None:
     except QuestionError as error:
         exit_with_error(str(error), FAILED)
     if json:
-        print_json(fields(answered))
+        print_json(answered.to_dict())
+        return
+    if answered.handler:
+        print_text(spell_out(answered.outcome) or "Answered.")
         return
     choice = answered.answer.choice if answered.answer is not None else ""
     print_text(f"Answered: {choice}. {_continuation(answered)}")

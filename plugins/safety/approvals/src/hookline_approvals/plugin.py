@@ -164,6 +164,8 @@ class Approvals(Plugin[ApprovalsConfig]):
             answered = await questions.answer(question_id, typed, inbound.channel, inbound.user_id)
         except QuestionError as error:
             return str(error)
+        if answered.outcome:
+            return answered.outcome
         choice = answered.answer.choice if answered.answer is not None else DENY
         return f"Answered: {choice}."
 

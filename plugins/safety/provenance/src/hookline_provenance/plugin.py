@@ -29,6 +29,7 @@ from hookline_hookspecs import (
     merge_origins,
 )
 from hookline_hookspecs.file_origins import FileOrigins
+from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
 
 from . import named
@@ -36,7 +37,7 @@ from .proposals import Proposals
 from .reach import Reach
 from .taint import charge, host_of, outside
 from .trust import Trust
-from .wording import GRAVITY, described, reason, screen, sources
+from .wording import GRAVITY, described, proposal_text, reason, screen, sources
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -71,8 +72,9 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Offer what is known of files to other plugins."""
+        """Offer what is known of files to other plugins, and act on answered proposals."""
         host.services.provide(FileOrigins, self._writes)
+        host.services.add(QuestionHandler, self.proposals)
 
     # The verdict
 
@@ -171,10 +173,11 @@ class Provenance(Plugin[ProvenanceConfig]):
         strangers = await self._strangers(ctx, ctx.origins)
         found = await self._concerns(ctx, call) if strangers else ()
         if found:
-            what, from_ = described(call, found), sources(strangers)
-            id_ = await self.proposals.keep(ctx, call, found[0].kind, what, from_)
+            text = proposal_text(strangers, found)
+            kept = await self.proposals.keep(ctx, call, text, screen(call, strangers, found))
             ctx.notify(
-                f"Kept as proposal {id_}: {what}. `hookline proposals accept {id_}` does it."
+                f"Kept as proposal {kept.id}: {described(call, found)}. "
+                f"`hookline questions answer {kept.id} Accept` runs it."
             )
 
     @hookimpl
@@ -234,7 +237,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @command("/proposals", audience="operator", category="Model and safety")
     async def proposals_(self, ctx: Context, args: str) -> str:
-        """Show what waits for the operator's word; /proposals accept ID or reject ID."""
+        """Show actions held for approval; /proposals accept ID or reject ID."""
         return await self._slash().proposals(ctx, args)
 
     @command("/trust", audience="operator", category="Model and safety")
@@ -249,15 +252,15 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register the page of proposals."""
-        from .pages import ProposalPages
+        """Register the page of trusted sources."""
+        from .pages import TrustPage
 
-        ProposalPages(self.host, self.proposals, self.trust).register(register)
+        TrustPage(self.host, self.trust).register(register)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Forget what has expired."""
-        register(Job("forget", self._forget, every=FORGET_EVERY))
+        register(Job("forget", self._forget, every=FORGET_EVERY, at_start=True))
 
     async def _forget(self) -> None:
         await self.proposals.forget()

@@ -1,4 +1,4 @@
-"""Calls that wait for the operator's word: kept, listed, accepted, rejected, forgotten.
+"""Calls that no one could be asked about: questions of kind ``proposal``.
 
 An accepted call is made in a copy of its session, through the same hooks as any other call. There
 the plugin answers in the model's place (``around_model``) with exactly the call that was kept.
@@ -9,10 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-from uuid import uuid4
+from collections.abc import Sequence
 
 from hookline_hookspecs import (
     Context,
@@ -20,36 +17,27 @@ from hookline_hookspecs import (
     HooklineError,
     Host,
     ModelResponse,
+    Question,
+    Questions,
+    StoredQuestion,
     TextBlock,
     ToolCall,
 )
 
+HANDLER = "provenance"
+"""The name under which the plugin acts on the answers."""
 KIND = "proposal"
-"""The kind of the session in which an accepted call is made."""
+"""The kind of the question, and of the session in which an accepted call is made."""
+ACCEPT, REJECT = "Accept", "Reject"
+CHOICES = {"accept": ACCEPT, "reject": REJECT}
+"""The choices by the words of the commands."""
 MODEL = "accepted/proposal"
 """The model of that session. It is never asked, so none has to be configured."""
 WRITING = ("write", "configure", "delete")
 """Effects on a file that somebody may have changed since."""
-DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A call that was kept. ``kind`` is that of its gravest effect; times are Unix seconds."""
-
-    id: str
-    kind: str
-    what: str
-    origin: str
-    session: str
-    created: float
-    expires: float
-    call: ToolCall
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is listed, without the call's arguments."""
-        names = ("id", "kind", "what", "origin", "session", "created", "expires")
-        return {name: getattr(self, name) for name in names}
+DAY_SECONDS = 86_400.0
+BEGUN_PREFIX = "begun:"
+"""Key prefix, before the id of a proposal whose call has begun."""
 
 
 class NoProposal(HooklineError):
@@ -57,70 +45,80 @@ class NoProposal(HooklineError):
 
 
 class Proposals:
-    """The stored proposals, and the calls that are being made."""
+    """Posts the questions, and makes the calls that are accepted."""
+
+    name = HANDLER
 
     def __init__(self, host: Host, days: float) -> None:
         self._host = host
         self._days = days
-        self._making: dict[str, Proposal] = {}
+        self._making: dict[str, StoredQuestion] = {}
 
-    async def keep(self, ctx: Context, call: ToolCall, kind: str, what: str, origin: str) -> str:
-        """Store a call and return its id; the same call of the same session is kept once."""
-        session, storage, now = (
-            ctx.session.parent_id or ctx.session.id,
-            self._host.storage,
-            self._host.now(),
-        )
+    async def keep(self, ctx: Context, call: ToolCall, text: str, preview: str) -> StoredQuestion:
+        """Store a call as a question; the same call of the same session is kept once."""
+        session = ctx.session.parent_id or ctx.session.id
         arguments = copy.deepcopy(call.arguments)
-        text = json.dumps([call.name, arguments], sort_keys=True, ensure_ascii=False)
-        print_ = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        same = await storage.fetch("same_proposal", session_id=session, fingerprint=print_, now=now)
-        if same:
-            return str(same[0]["id"])
-        row = {"id": uuid4().hex[:8], "kind": kind, "what": what, "origin": origin}
-        row |= {"session_id": session, "fingerprint": print_, "call": text}
-        expires = now + self._days * DAY
-        await storage.execute("add_proposal", **row, created=now, expires=expires)
-        return row["id"]
+        content = json.dumps([session, call.name, arguments], sort_keys=True)
+        return await self._host.services[Questions].post(
+            Question(text, (ACCEPT, REJECT), preview, KIND, call),
+            HANDLER,
+            hashlib.sha256(content.encode()).hexdigest(),
+            expires=self._host.now() + self._days * DAY_SECONDS,
+            session=ctx.session,
+            data={"arguments": arguments, "session": session},
+        )
 
-    async def open(self) -> Sequence[Proposal]:
+    async def open(self) -> Sequence[StoredQuestion]:
         """Every proposal that can be accepted, oldest first."""
-        rows = await self._host.storage.fetch("open_proposals", now=self._host.now())
-        return [_proposal(row) for row in rows]
+        # The first use of the storage moves the proposals of earlier versions to the questions.
+        await self._host.storage.fetch("trusted")
+        found = await self._host.services[Questions].open()
+        return [question for question in found if question.handler == HANDLER]
 
-    async def reject(self, id_: str) -> Proposal:
-        """Drop a proposal. Raises ``NoProposal``."""
-        return await self._claim(id_, "rejected")
+    async def answer(self, id_: str, choice: str, by: tuple[str, str]) -> StoredQuestion:
+        """Accept or reject a proposal, as the person ``by`` (channel and user id).
 
-    async def accept(self, id_: str) -> str:
-        """Make the call now and return its result.
-
-        Raises ``NoProposal``, and ``HooklineError`` if the call failed; it then stays open.
+        Raises ``NoProposal``, and other ``HooklineError`` if the call failed; it then stays open.
         """
-        found = await self._claim(id_, "accepted")
+        questions = self._host.services[Questions]
+        found = await questions.get(id_)
+        if found is None or found.handler != HANDLER or found.state != "open":
+            raise NoProposal(f"there is no open proposal {id_!r}; `hookline proposals` lists them")
+        return await questions.answer(found.id, choice, *by)
+
+    async def answered(self, question: StoredQuestion) -> str:
+        """Make an accepted call and return its result. Raises ``HooklineError`` if it failed."""
+        answer = question.answer
+        if answer is None or answer.choice != ACCEPT:
+            return f"Rejected: {question.tool}."
+        kv, key = self._host.storage.kv, BEGUN_PREFIX + question.id
+        if await kv.get(key):
+            return f"{question.tool} was interrupted. It may have run."
+        await kv.set(key, True)
         try:
-            return await self._make(found)
-        except BaseException:
-            await self._set(id_, "open", "accepted")
+            return await self._make(question)
+        except Exception:
+            await kv.delete(key)  # it can be accepted again
             raise
 
-    async def _make(self, found: Proposal) -> str:
-        if found.session in self._making:
+    async def _make(self, question: StoredQuestion) -> str:
+        session = question.data.get("session") or question.session
+        if session in self._making:
             raise HooklineError(
                 "another proposal of this conversation is being carried out; try again"
             )
-        self._making[found.session] = found
+        self._making[session] = question
         try:
             turn = await self._host.fork(
-                found.session, f"Proposal {found.id} was accepted.", model=MODEL, kind=KIND
+                session, f"Proposal {question.id} was accepted.", model=MODEL, kind=KIND
             )
         except LookupError:
             raise HooklineError(
-                f"the conversation of proposal {found.id} was deleted; reject it"
+                f"the conversation of proposal {question.id} was deleted; reject it"
             ) from None
         finally:
-            del self._making[found.session]
-        results = [result for result in turn.tool_calls if result.call.name == found.call.name]
+            del self._making[session]
+        results = [result for result in turn.tool_calls if result.call.name == question.tool]
         if not results:
             raise HooklineError(f"the call was not made: {turn.reply}")
         if not results[0].ok:
@@ -143,30 +141,15 @@ class Proposals:
 
     def response(self, ctx: Context, model: str) -> ModelResponse:
         """What the model would say: the call, and then that it is done."""
-        call = self._making[ctx.session.parent_id or ""].call
+        question = self._making[ctx.session.parent_id or ""]
         if ctx.turn.tool_calls:
             return ModelResponse((TextBlock("Done."),), "end", model=model)
-        arguments = copy.deepcopy(call.arguments)
-        return ModelResponse((ToolCall("", call.name, arguments),), "tools", model=model)
-
-    async def _claim(self, id_: str, state: str) -> Proposal:
-        rows = await self._host.storage.fetch("proposal", id=id_)
-        if not rows or not await self._set(id_, state, "open"):
-            raise NoProposal(f"there is no open proposal {id_!r}; `hookline proposals` lists them")
-        return _proposal(rows[0])
-
-    async def _set(self, id_: str, state: str, before: str) -> int:
-        now = self._host.now()
-        return await self._host.storage.execute(
-            "set_proposal", id=id_, state=state, before=before, now=now
-        )
+        arguments = copy.deepcopy(dict(question.data["arguments"]))
+        return ModelResponse((ToolCall("", question.tool, arguments),), "tools", model=model)
 
     async def forget(self) -> None:
-        """Delete what has expired."""
-        await self._host.storage.execute("drop_expired", now=self._host.now())
-
-
-def _proposal(row: Mapping[str, Any]) -> Proposal:
-    name, arguments = json.loads(row["call"])
-    kept = {key: row[key] for key in ("id", "kind", "what", "origin", "created", "expires")}
-    return Proposal(**kept, session=row["session_id"], call=ToolCall("", name, arguments))
+        """Delete the marks of calls whose questions are gone."""
+        kv = self._host.storage.kv
+        for key in await kv.keys(BEGUN_PREFIX):
+            if await self._host.services[Questions].get(key.removeprefix(BEGUN_PREFIX)) is None:
+                await kv.delete(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import Context, HooklineError
 
-from .proposals import Proposals
+from .proposals import CHOICES, Proposals
 from .trust import Trust
 from .wording import listed
 
@@ -19,14 +19,15 @@ class Slash:
     async def proposals(self, ctx: Context, args: str) -> str:
         """``/proposals [accept ID | reject ID]``."""
         action, _, id_ = args.strip().partition(" ")
+        inbound = ctx.turn.inbound
+        by = (inbound.channel, inbound.user_id)
         try:
             if not action:
                 found = await self._proposals.open()
                 return listed(found) + ("\n/proposals accept ID, or reject ID" if found else "")
-            if action == "accept":
-                return f"Done. {await self._proposals.accept(id_.strip())}"
-            if action == "reject":
-                return f"Rejected: {(await self._proposals.reject(id_.strip())).what}"
+            if action in CHOICES:
+                answered = await self._proposals.answer(id_.strip(), CHOICES[action], by)
+                return f"Done. {answered.outcome}" if action == "accept" else answered.outcome
         except HooklineError as error:
             return f"{error}"
         return "Write /proposals, /proposals accept ID or /proposals reject ID."

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from hookline_hookspecs import Effect, Origin, ToolCall
+from hookline_hookspecs import Effect, Origin, StoredQuestion, ToolCall
 from hookline_hookspecs.visible_text import on_one_line, shorten_middle, spell_out
-
-from .proposals import Proposal
 
 SHOWN = 3
 """Sources that are named; of the others, the number."""
@@ -64,15 +62,21 @@ def reason(origins: Sequence[Origin], found: Sequence[Effect], *, attended: bool
     return text if attended else f"{text}; it is kept as a proposal for the operator"
 
 
-def listed(proposals: Sequence[Proposal]) -> str:
+def proposal_text(origins: Sequence[Origin], found: Sequence[Effect]) -> str:
+    """The text of the question about a call that no one could be asked about."""
+    return f"Run this call? It had to wait: {reason(origins, found, attended=True)}."
+
+
+def listed(proposals: Sequence[StoredQuestion]) -> str:
     """The proposals, for a terminal or a chat."""
     if not proposals:
         return "No proposals wait."
     lines = []
     for one in proposals:
-        day = datetime.fromtimestamp(one.expires, UTC).date()
-        what = one.what.replace("\n", "\n    | ")
-        lines += [f"{one.id}  {what}", f"    from {one.origin}; session {one.session}; until {day}"]
+        until = datetime.fromtimestamp(one.expires or 0.0, UTC).date()
+        preview = spell_out(one.preview).replace("\n", "\n    | ")
+        lines += [f"{one.id}  {one.tool}  session {one.session}; until {until}"]
+        lines += [f"    {spell_out(one.text)}", f"    | {preview}"]
     return "\n".join(lines)
 
 

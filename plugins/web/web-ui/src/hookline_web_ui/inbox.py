@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Page, Route
+from hookline_hookspecs.visible_text import on_one_line
 from hookline_hookspecs.web import Problem, Redirect, RequestLike, SiteRoute, identity, read_form
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from .page import Pages
 
 PATH = "/inbox"
+MAX_OUTCOME_CHARS = 500
+"""Characters shown of what a plugin has done after an answer."""
 
 
 class Inbox:
@@ -43,7 +46,8 @@ class Inbox:
         """``POST /inbox``: answer the question ``question`` of ``session`` with ``choice``."""
         who, form = identity(request), await read_form(request)
         try:
-            await self._pages().sender.answer(who, form.get("session", ""), form)
+            outcome = await self._pages().sender.answer(who, form.get("session", ""), form)
         except Problem as problem:
             return Redirect(PATH, problem.message, "bad")
-        return Redirect(PATH, f"Answered: {form['choice']}.")
+        shown = on_one_line(outcome, MAX_OUTCOME_CHARS)
+        return Redirect(PATH, shown or f"Answered: {form['choice']}.")

@@ -157,8 +157,11 @@ class MessageSender:
         stopped = await self._host.services[Conversations].stop(inbound)
         return stopped or self._remote_turns.stop(session_id, chat, who.name)
 
-    async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> None:
-        """Answer a question. Raises :class:`Problem` (404, 403, 400, 409)."""
+    async def answer(self, who: Identity, session_id: str, body: Mapping[str, Any]) -> str:
+        """Answer a question and return what was done, if a plugin has acted on the answer.
+
+        Raises :class:`Problem` (404, 403, 400, 409).
+        """
         id_, choice = body.get("question"), body.get("choice")
         if not isinstance(id_, str) or not isinstance(choice, str):
             raise _bad("question and choice must be strings.")
@@ -167,8 +170,12 @@ class MessageSender:
             label = _label(prompt.shown, choice)
             self._questions.end_prompt(prompt, who.person, label)
             await self._press(who, prompt.chat, session_id, id_, label)
-        elif not await self._questions.answer(who, session_id, id_, choice):
-            await self._answer_turn(who, await self._reader.row(who, session_id), id_, choice)
+            return ""
+        answered = await self._questions.answer(who, session_id, id_, choice)
+        if answered is not None:
+            return answered.outcome
+        await self._answer_turn(who, await self._reader.row(who, session_id), id_, choice)
+        return ""
 
     async def _answer_turn(
         self, who: Identity, row: Mapping[str, Any], id_: str, choice: str

@@ -12,6 +12,7 @@ from hookline_hookspecs import Access, Choice, Host, Reply, StoredQuestion, Stor
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.questions import (
     QUESTIONS_TOPIC,
+    AnswerFailed,
     NoSuchChoice,
     NotAnswerable,
     QuestionClosed,
@@ -118,7 +119,7 @@ class PageQuestions:
         is_for_owner = name is not None and await self._may_answer(question, name)
         if question.id not in self._shown:
             return  # closed meanwhile
-        self._shown[question.id] = (session, chat)
+        self._shown[question.id] = ("" if question.handler else session, chat)
         to = f"{CHANNEL}:{name}" if is_for_owner else ""
         self._live.tell_question(session, chat, None, _as_json(question, session), to)
 
@@ -146,7 +147,9 @@ class PageQuestions:
         found = [
             await self._for_person(one, session, who)
             for one in await self._stored.open(chat=chat)
-            if (one.channel, one.chat_id) == chat and await self._root(one.session) == session
+            if (one.channel, one.chat_id) == chat
+            and not one.handler
+            and await self._root(one.session) == session
         ]
         prompts = [one for one in self._prompts.values() if one.session == session]
         return found + [
@@ -176,29 +179,30 @@ class PageQuestions:
 
     # Answering
 
-    async def answer(self, who: Identity, session: str, question_id: str, choice: str) -> bool:
-        """Answer a stored question; False if there is none with this id.
+    async def answer(
+        self, who: Identity, session: str, question_id: str, choice: str
+    ) -> StoredQuestion | None:
+        """Answer a stored question and return it; None if there is none with this id.
 
         Raises :class:`Problem`: 404 if the person may not know of it, 403, 400 or 409 if this is no
         valid answer.
         """
         question = await self._stored.get(question_id)
         if question is None or question.ends_turn:
-            return False
+            return None
         sees = may_see(who, (question.channel, question.chat_id))
         if not (sees or await self._may_answer(question, who.name)):
             raise Problem(404, "not_found", "Question not found.")
         if session not in (question.session, await self._root(question.session)):
             raise Problem(404, "not_found", "Question not found in this chat.")
         try:
-            await self._stored.answer(question.id, choice, CHANNEL, who.name)
-        except QuestionClosed as error:
+            return await self._stored.answer(question.id, choice, CHANNEL, who.name)
+        except (AnswerFailed, QuestionClosed) as error:
             raise Problem(409, "answered", str(error)) from None
         except NotAnswerable as error:
             raise Problem(403, "not_asked", str(error)) from None
         except NoSuchChoice as error:
             raise Problem(400, "no_choice", str(error)) from None
-        return True
 
     # Messages with buttons
 
@@ -273,6 +277,7 @@ def _as_json(question: StoredQuestion, session: str) -> dict[str, Any]:
         "chat": question.chat,
         "asker": f"{question.channel}:{question.asker}" if question.asker else "",
         "inbox": True,
+        "elsewhere": bool(question.handler),
     }
 
 

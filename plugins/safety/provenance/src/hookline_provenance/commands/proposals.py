@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import getpass
 import json as jsonlib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from hookline_hookspecs import CommandError
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
+from ..proposals import CHOICES
 from ..wording import listed
 
 if TYPE_CHECKING:
@@ -37,10 +40,9 @@ async def proposals(
         found = await plugin.proposals.open()
         rows = [one.to_dict() for one in found]
         typer.echo(jsonlib.dumps(rows, ensure_ascii=False) if json else listed(found))
-    elif action == "accept" and id:
-        typer.echo(await plugin.proposals.accept(id))
-    elif action == "reject" and id:
-        typer.echo(f"Rejected: {(await plugin.proposals.reject(id)).what}")
+    elif action in CHOICES and id:
+        by = (TERMINAL, getpass.getuser())
+        typer.echo((await plugin.proposals.answer(id, CHOICES[action], by)).outcome)
     else:
         raise CommandError(
             "write `hookline proposals`, `hookline proposals accept ID` or "
