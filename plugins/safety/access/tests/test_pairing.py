@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hookline.testing import Clock
 from hookline_access import AccessControl
+from hookline_hookspecs import Questions
 
 from .conftest import CODE, Chats, MakeChats, Run, code_in
 
@@ -251,7 +252,7 @@ def test_button_press_by_another_person_is_refused(chats: MakeChats, run: Run) -
         return [pressed, await chats.say("ann", "hello")]
 
     answers = run(chats(model=["hi"], **BOSS, allow=["fake:bob"]), story)
-    assert answers == ["Only an admin may answer this. Nothing was changed.", None]
+    assert answers == ["You may not answer this question. Nothing was changed.", None]
 
 
 def test_pair_command_run_twice_gives_the_same_reply(chats: MakeChats, run: Run) -> None:
@@ -279,3 +280,40 @@ def test_paired_person_stays_paired_after_a_restart(
         return await chats.say("ann", "hello", id_="later")
 
     assert run(second, later) == "hi"
+
+
+def test_pairing_request_is_a_question_that_any_decision_closes(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[Any]:
+        await chats.say("boss", "hello")
+        code = code_in(await chats.say("ann", "hello"))
+        told = await chats.until("boss", "fake:ann wrote")
+        questions = chats.host.services[Questions]
+        (question,) = await questions.open()
+        await chats.say("boss", f"/pair {code}")
+        pressed = await chats.say("boss", "Block", kind="press", question=told.question)
+        return [question.kind, question.id == told.question, await questions.open(), pressed]
+
+    kind, same, left, pressed = run(chats(model=["hi boss"], **BOSS), story)
+    assert (kind, same, left) == ("trust", True, [])
+    assert pressed == "fake:boss has already answered: Let in. Nothing was changed."
+
+
+def test_pairing_button_works_after_a_restart(
+    chats: MakeChats, run: Run, harness: Callable[..., Any]
+) -> None:
+    first = chats(model=["hi boss"], **BOSS)
+
+    async def ask(chats: Chats) -> str:
+        await chats.say("boss", "hello")
+        await chats.say("ann", "hello")
+        return (await chats.until("boss", "fake:ann wrote")).question
+
+    question = run(first, ask)
+    first.h.close()
+    second = Chats(harness(AccessControl, home=first.h.home, model=["hi ann"], config=BOSS))
+
+    async def answer(chats: Chats) -> list[str | None]:
+        pressed = await chats.say("boss", "Let in", id_="p", kind="press", question=question)
+        return [pressed, await chats.say("ann", "hello", id_="later")]
+
+    assert run(second, answer) == ["fake:ann may write now.", "hi ann"]

@@ -142,7 +142,10 @@ class PairingRequests:
             add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return request
 
-        return await self._people.transact(work)
+        request = await self._people.transact(work)
+        if request is not None:
+            await self._people.close_question(request.person, role, by)
+        return request
 
     async def let_in(self, person: Person, by: str, role: Role = Role.MEMBER) -> bool:
         """Let in a person by name, also without a request; False if they are blocked."""
@@ -164,7 +167,10 @@ class PairingRequests:
             add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return True
 
-        return await self._people.transact(work)
+        is_in = await self._people.transact(work)
+        if is_in:
+            await self._people.close_question(person, role, by)
+        return is_in
 
     async def waiting(self) -> Sequence[PairingRequest]:
         """The requests that can be approved, oldest first."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from hookline_hookspecs import Host, Inbound, Transaction
+from hookline_hookspecs import Host, Inbound, Questions, Transaction
 from hookline_hookspecs.audit import note
 from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.channels import TERMINAL
@@ -21,6 +21,10 @@ from .roles import role_table
 
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
+HANDLER = "access"
+"""The name under which the plugin acts on answers."""
+LET_IN, BLOCK = "Let in", "Block"
+"""The choices of the question whether a person may write."""
 MAX_LOG_ENTRIES = 1000
 MAX_ID_BYTES = 1_000
 """PostgreSQL's indexes hold 2,704 bytes for all columns of a row."""
@@ -204,6 +208,12 @@ class People:
             add_log_entry(tx, person, f"{role} by {by}", now)
 
         await self.transact(work)
+        await self.close_question(person, role, by)
+
+    async def close_question(self, person: Person, role: Role, by: str) -> None:
+        """Close the question whether the person may write, which ``by`` has decided."""
+        choice = BLOCK if role is Role.BLOCKED else LET_IN
+        await self._host.services[Questions].close_about(HANDLER, str(person), choice, by)
 
     async def drop(self, person: Person, by: str = TERMINAL) -> bool:
         """Delete a person and their request; False if there was neither."""

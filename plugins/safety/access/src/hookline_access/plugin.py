@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from hookline_hookspecs import (
     Access,
@@ -29,6 +28,7 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Importer, LateImporter
 from hookline_hookspecs.optional_services import QuestionChat
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
+from hookline_hookspecs.questions import QuestionHandler
 
 from .chats import AdminChats, Chat
 from .claims import AdminClaims
@@ -38,17 +38,15 @@ from .directory import AccessDirectory
 from .group_turns import GroupTurns, command_in
 from .notices import StrangerNotices
 from .pairing import PairingRequest, PairingRequests
-from .pairing_prompts import PairingPrompts
+from .pairing_questions import PairingQuestions
 from .people import MAX_ID_BYTES, People, Person, Role
 from .role_permissions import TableRolePermissions
 from .roles import role_table
 from .texts import (
     AUDITORS,
-    BLOCK,
     BLOCKED,
     CLAIMED,
     IN_PRIVATE,
-    LET_IN,
     MORE_REQUESTS,
     NOT_YOURS,
     REMOVED,
@@ -56,7 +54,6 @@ from .texts import (
     no_code_left_text,
     on_one_line,
     pairing_prompt,
-    request_text,
     waiting_text,
 )
 
@@ -76,7 +73,7 @@ class AccessControl(Plugin[AccessConfig]):
         self._chats = AdminChats(host, self.people)
         self.pairing = PairingRequests(config, host, self.people)
         self.claims = AdminClaims(config, host, self.people)
-        self._prompts = PairingPrompts(host)
+        self._questions = PairingQuestions(host, self._decide)
         self._turns = GroupTurns(host)
         self._notices = StrangerNotices(host)
         self._askers: OrderedDict[str, Person] = OrderedDict()
@@ -91,6 +88,7 @@ class AccessControl(Plugin[AccessConfig]):
         host.services.provide(PeopleDirectory, AccessDirectory(self.people, self.pairing))
         host.services.provide(RolePermissions, TableRolePermissions(self.people, self._chats))
         host.services.add(GatewayService, self)
+        host.services.add(QuestionHandler, self._questions)
         host.services.add(Importer, LateImporter(frozenset({"person"}), self._importer))
         host.signals.connect("settled", self._settled)
 
@@ -200,10 +198,7 @@ class AccessControl(Plugin[AccessConfig]):
         if inbound.forwarded:
             self._turns.accepted(inbound)
             return None
-        answer = await self._prompts.command_of(inbound)
-        if answer is None:
-            return await self._decide_in_group(inbound, role)
-        return replace(inbound, text=answer) if role.may_decide else Deny(NOT_YOURS)
+        return await self._decide_in_group(inbound, role)
 
     def _decide_for_auditor(self, inbound: Inbound) -> Deny | None:
         """Accept only the commands that an auditor may use, in private."""
@@ -257,11 +252,9 @@ class AccessControl(Plugin[AccessConfig]):
             return
         if detail == "more":
             for chat in await self._chats.of_admins():
-                await self._prompts.show(chat, MORE_REQUESTS)
+                await self._questions.tell(chat, MORE_REQUESTS)
             return
-        text, choices = request_text(request), (LET_IN, BLOCK)
-        for chat in await self._chats.of_admins():
-            await self._prompts.show(chat, text, choices, f"/pair {code}")
+        await self._questions.ask(request)
 
     # The first admin
 
@@ -270,7 +263,6 @@ class AccessControl(Plugin[AccessConfig]):
         for fault in self.config.faults:
             _print(f"hookline: warning: {fault}\n")
         await self._chats.load()
-        await self._prompts.prune()
         if not await self.people.has_admin():
             await self._print_claim_code()
 
@@ -329,7 +321,7 @@ class AccessControl(Plugin[AccessConfig]):
         who, by = words if blocks else args, str(Person.of(ctx.turn.inbound))
         if (person := Person.parse(who.strip())) is not None:
             return await self._decide_by_name(person, by, blocks=blocks)
-        return await self._decide(parse_code(who, PAIRING_CODE_CHARS) or "", by, blocks=blocks)
+        return await self._decide(parse_code(who, PAIRING_CODE_CHARS) or "", by, blocks)
 
     async def _decide_by_name(self, person: Person, by: str, *, blocks: bool) -> str:
         name = on_one_line(str(person))
@@ -346,7 +338,7 @@ class AccessControl(Plugin[AccessConfig]):
             return BLOCKED.format(name)
         return f"{name} may write now."
 
-    async def _decide(self, code: str, by: str, *, blocks: bool) -> str:
+    async def _decide(self, code: str, by: str, blocks: bool) -> str:
         if blocks:
             request = await self.pairing.request(code)
         else:
@@ -363,7 +355,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _welcome(self, request: PairingRequest) -> None:
         chat: Chat = (request.person.place, request.chat_id)
-        await self._prompts.show(chat, "You have been let in. Write again.")
+        await self._questions.tell(chat, "You have been let in. Write again.")
 
     async def _may_decide(self, ctx: Context) -> bool:
         """Whether the person is an admin, in any chat, or writes in the terminal."""

@@ -1,4 +1,4 @@
-"""Texts for people: pairing requests, questions to admins, refusals; and how answers are read."""
+"""Texts for people: pairing requests, questions to admins, refusals."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from .codes import format_code
 from .pairing import PairingRequest
 from .people import Person
 
-LET_IN = "Let in"
-BLOCK = "Block"
-_PAIRING_WORDS = {**dict.fromkeys(("1", "let in"), LET_IN), **dict.fromkeys(("2", "block"), BLOCK)}
 MAX_LISTED_REQUESTS = 20
 AUDITORS = "You are an auditor here and can only use /audit, /insights, /whoami and /help."
 IN_PRIVATE = "{} is answered only in a private chat, because everyone in this one would read it."
@@ -21,11 +18,6 @@ MORE_REQUESTS = "More people are asking to be let in. /pair lists them."
 BLOCKED = "{} is blocked. To undo this, run `hookline pairing revoke` in the terminal."
 REMOVED = "the person for whom this turn runs may no longer write here"
 CLAIMED = "You are the first admin now. /help lists the commands."
-
-
-def parse_pairing_choice(typed: str) -> str | None:
-    """The choice of a pairing request that ``typed`` names exactly, or None."""
-    return _PAIRING_WORDS.get(typed.strip().casefold())
 
 
 def on_one_line(text: str, max_chars: int = 100) -> str:
@@ -60,11 +52,16 @@ def waiting_text(requests: Sequence[PairingRequest]) -> str:
     return "\n\n".join(texts) or "No one is waiting to be let in."
 
 
-def request_text(request: PairingRequest) -> str:
-    """A pairing request for an admin."""
+def question_text(request: PairingRequest) -> str:
+    """The question to an admin about a pairing request."""
     person, chat = on_one_line(str(request.person)), on_one_line(request.chat_id)
+    return f"{person} wrote in chat {chat} and is not known here. Pairing code: {request.code}"
+
+
+def request_text(request: PairingRequest) -> str:
+    """A pairing request in the list for an admin."""
     return (
-        f"{person} wrote in chat {chat} and is not known here. Pairing code: {request.code}\n"
+        f"{question_text(request)}\n"
         f"To let them in: /pair {request.code}. To block them: /pair {request.code} block."
     )
 

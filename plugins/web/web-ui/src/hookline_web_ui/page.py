@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Reply, Turn
 from hookline_hookspecs.speech import ReadAloud
@@ -183,13 +182,11 @@ class Pages:
         if own is None and reply.question:
             return reply.id  # the page shows stored questions itself
         session = reply.session.id or await self.reader.told_in(reply)
-        if not session and reply.choices:
-            session = str(uuid4())  # for a person without any chat; it is never stored
         if own is None and _is_notice(reply):
             notice = {"plugin": "core", "text": reply.text}
             self.live.tell(session, here, "notice", fields=notice)
             return reply.id
-        if own is None and (reply.session.id or not reply.choices):  # else only in the inbox
+        if own is None:
             await self._tell_aside(reply, session, here)
         if reply.attachments:
             files = await self.files.of_reply(reply, session, own or reply.id)

@@ -25,9 +25,6 @@ from .session_owner import CHANNEL, Chat, is_mine, may_see, owner
 
 MAX_PROMPTS = 256
 """Messages of plugins with buttons to remember."""
-PROMPT_TIMEOUT = 600.0
-"""Seconds for which a message with buttons about no session can be answered; as long as a pairing
-code is valid."""
 MAX_PARENTS = 8
 """Sub-agents between a question and the chat's session."""
 RETRY_INTERVAL = 5.0
@@ -38,16 +35,13 @@ RETRY_INTERVAL = 5.0
 class ButtonPrompt:
     """A message of a plugin with buttons; a press is a message to that plugin.
 
-    Attributes:
-        until: when it disappears, in Unix seconds; 0 for one in a session, which disappears when
-            the session's next turn begins.
+    It disappears when the session's next turn begins.
     """
 
     id: str
     session: str
     chat: Chat
     shown: dict[str, Any]
-    until: float = 0.0
 
 
 class PageQuestions:
@@ -152,9 +146,7 @@ class PageQuestions:
             and await self._root(one.session) == session
         ]
         prompts = [one for one in self._prompts.values() if one.session == session]
-        return found + [
-            {**one.shown, "may_answer": is_mine(who, one.chat)} for one in prompts if not one.until
-        ]
+        return found + [{**one.shown, "may_answer": is_mine(who, one.chat)} for one in prompts]
 
     async def inbox(self, who: Identity) -> list[dict[str, Any]]:
         """Return the open questions that this person may answer, of all chats, oldest first."""
@@ -162,9 +154,7 @@ class PageQuestions:
         for one in await self._stored.open():
             if await self._may_answer(one, who.name):
                 found.append(await self._for_person(one, await self._root(one.session), who))
-        now = self._host.now()
-        prompts = [one for one in self._prompts.values() if one.until > now]
-        return found + [one.shown for one in prompts if is_mine(who, one.chat)]
+        return found
 
     async def _for_person(
         self, question: StoredQuestion, session: str, who: Identity
@@ -174,7 +164,7 @@ class PageQuestions:
 
     def is_open(self, session: str) -> bool:
         """Return whether a session has an open question."""
-        prompts = [one.session for one in self._prompts.values() if not one.until]
+        prompts = [one.session for one in self._prompts.values()]
         return session in prompts or any(session == known for known, _ in self._shown.values())
 
     # Answering
@@ -209,11 +199,9 @@ class PageQuestions:
     def prompt(self, reply: Reply, session: str) -> None:
         """Show the buttons of a plugin's message outside of a turn."""
         chat = (reply.session.channel, reply.session.chat_id)
-        until = 0.0 if reply.session.id else self._host.now() + PROMPT_TIMEOUT
         shown = question_json(reply.id, session, "trust", reply.text, reply.choices)
-        shown |= {"expires": until or None, "may_answer": True, "inbox": bool(until)}
-        shown["elsewhere"] = bool(until)
-        self._prompts[reply.id] = ButtonPrompt(reply.id, session, chat, shown, until)
+        shown |= {"may_answer": True}
+        self._prompts[reply.id] = ButtonPrompt(reply.id, session, chat, shown)
         while len(self._prompts) > MAX_PROMPTS:
             self._prompts.popitem(last=False)
         to = f"{CHANNEL}:{owner(chat)}"
@@ -222,15 +210,10 @@ class PageQuestions:
     def find_prompt(self, who: Identity, prompt_id: str) -> ButtonPrompt | None:
         """Return a plugin's message with buttons that this person may press."""
         prompt = self._prompts.get(prompt_id)
-        if prompt is None or not is_mine(who, prompt.chat):
-            return None
-        if prompt.until and prompt.until < self._host.now():
-            self.end_prompt(prompt)
-            return None
-        return prompt
+        return prompt if prompt is not None and is_mine(who, prompt.chat) else None
 
     def end_prompt(self, prompt: ButtonPrompt, by: str = "", choice: str = "") -> None:
-        """Remove the buttons of a message that was answered, or that has expired."""
+        """Remove the buttons of a message that was answered."""
         if self._prompts.pop(prompt.id, None) is not None:
             fields = {"question": prompt.id, "choice": choice or None, "by": by or None}
             fields |= {"words": "", "state": "answered" if by else "closed"}
@@ -239,7 +222,7 @@ class PageQuestions:
     def turn_began(self, session: str) -> None:
         """Remove the buttons of earlier messages in the session."""
         for prompt in list(self._prompts.values()):
-            if prompt.session == session and not prompt.until:
+            if prompt.session == session:
                 self.end_prompt(prompt)
 
 
