@@ -6,12 +6,12 @@ message.
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from hookline_hookspecs.strict_json import InvalidJson, read_json_object
 
 MAX_ID_CHARS = 200
 MAX_FILE_NAME_BYTES = 255
@@ -43,32 +43,15 @@ def parse_body(body: bytes) -> WebhookMessage:
     text = _string("text", data)
     if not text.strip():
         raise InvalidBody('"text" is blank')
-    if "\0" in text:
-        raise InvalidBody('"text" holds a NUL')
     optional = {name: _id(name, data) for name in ("sender", "forwarded") if name in data}
     return WebhookMessage(ids["id"], ids["chat"], ids["user"], text, **optional)
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        data = json.loads(body.decode("utf-8"), object_pairs_hook=_unique_keys)
-    except InvalidBody:
-        raise
-    except UnicodeDecodeError:
-        raise InvalidBody("the body is not UTF-8") from None
-    except (ValueError, RecursionError):
-        raise InvalidBody("the body is not JSON") from None
-    if not isinstance(data, dict):
-        raise InvalidBody('the body is not a JSON object {"id", "chat", "user", "text"}')
-    return data
-
-
-def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse repeated keys: sender and receiver could mean different values."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise InvalidBody("the body has a repeated key")
-    return found
+        return read_json_object(body)
+    except InvalidJson as error:
+        raise InvalidBody(f"the body is {error}") from None
 
 
 def _string(name: str, data: dict[str, Any]) -> str:
@@ -77,10 +60,6 @@ def _string(name: str, data: dict[str, Any]) -> str:
     value = data[name]
     if not isinstance(value, str):
         raise InvalidBody(f'"{name}" is not a string')
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidBody(f'"{name}" holds half of a surrogate pair') from None
     return value
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.strict_json import parse_off_loop
 from hookline_webkit.listener import Listener
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -54,7 +55,7 @@ class Endpoint:
         if not is_signed(self._secret, body, request.headers.getlist(HEADER)):
             return _refusal(401, f"{HEADER} is missing or does not match the body")
         try:
-            message = parse_body(body)
+            message = await parse_off_loop(parse_body, body)
         except InvalidBody as error:
             return _refusal(400, str(error))
         try:

@@ -12,7 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
+
+from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json
 
 MAX_LINE_BYTES = 64_000_000
 """Bytes of a line; a longer one is skipped and answered with an error."""
@@ -114,7 +117,7 @@ class StdioTransport:
                 if line is None:
                     await self._finish(gone)
                     return None
-                if (message := self._message(line)) is not None:
+                if (message := await self._message(line)) is not None:
                     return message
             return None
         finally:
@@ -136,7 +139,7 @@ class StdioTransport:
         except TimeoutError:
             return
 
-    def _message(self, line: bytes | OversizedLine) -> Message | None:
+    async def _message(self, line: bytes | OversizedLine) -> Message | None:
         """Parse a line. Return None for an empty or invalid one; the latter is answered."""
         if isinstance(line, OversizedLine):
             self._refuse(PARSE_ERROR, f"a line is longer than {self._max_line_bytes:,} bytes")
@@ -144,9 +147,9 @@ class StdioTransport:
         if not line.strip():
             return None
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            self._refuse(PARSE_ERROR, "invalid JSON; write one message per line, in UTF-8")
+            message = await parse_off_loop(partial(read_json, any_text=True), line)
+        except InvalidJson as error:
+            self._refuse(PARSE_ERROR, f"the line is {error}; write one message per line, in UTF-8")
             return None
         if not isinstance(message, dict):
             self._refuse(INVALID_REQUEST, "expected a JSON object; batches are not supported")

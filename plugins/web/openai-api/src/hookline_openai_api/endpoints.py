@@ -11,6 +11,7 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from hookline_hookspecs import Host, Inbound, StoreError
+from hookline_hookspecs.strict_json import parse_off_loop
 from hookline_hookspecs.web import Identity, Problem, identity
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -118,12 +119,12 @@ class ApiEndpoints:
         """``POST /v1/audio/speech``."""
         from .audio import speak
 
-        return await speak(self.host, read_json(await read_body(request)))
+        return await speak(self.host, await read_body(request))
 
     @handle_errors
     async def chat(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
-        data = read_json(await read_body(request))
+        data = await read_body(request)
         api_request = read_chat(data)
         run, headers = await self._start_run(request, api_request, data)
         wire = ChatFormat(run)
@@ -146,7 +147,7 @@ class ApiEndpoints:
     @handle_errors
     async def respond(self, request: Request) -> Response:
         """``POST /v1/responses``."""
-        data = read_json(await read_body(request))
+        data = await read_body(request)
         api_request = read_response(data)
         run, headers = await self._start_run(request, api_request, data)
         if api_request.stream:
@@ -356,14 +357,14 @@ class ApiEndpoints:
                 self._runs.follower_left(run)
 
 
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises ``ApiError`` (415) for other content types."""
+async def read_body(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request. Raises ``ApiError`` (400, 415)."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise ApiError(
             415, "Send the request with Content-Type: application/json.", "unsupported_media_type"
         )
-    return await request.body()
+    return await parse_off_loop(read_json, await request.body())
 
 
 def _retry_key(request: Request) -> str | None:

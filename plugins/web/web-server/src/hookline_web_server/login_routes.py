@@ -5,11 +5,11 @@ The page ``/login#CODE`` posts the code, so that it is in no URL that a server o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
+from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json_object
 from hookline_hookspecs.web import Problem, SiteRoute, identity
 from hookline_webkit.assets import Assets
 from starlette.requests import Request
@@ -86,7 +86,7 @@ class LoginPages:
         sender = _sender(request)
         self._rules.require_own_origin(dict(request.scope), sender)
         self._rates.take("login", sender.address, MAX_LOGINS_PER_MINUTE)
-        code, next_path, switch = _parse_login(await request.body())
+        code, next_path, switch = await parse_off_loop(_parse_login, await request.body())
         before = await self._current(request, sender)
         agent = request.headers.get("user-agent", "")
         try:
@@ -129,11 +129,11 @@ def _sender(request: Request) -> RequestSender:
 
 def _parse_login(body: bytes) -> tuple[str, str, bool]:
     try:
-        data = json.loads(body)
+        data = read_json_object(body, any_text=True)
         code = data["code"]
         next_path = data.get("next") or "/"
         if isinstance(code, str) and isinstance(next_path, str) and 0 < len(code) <= MAX_CODE_CHARS:
             return code, next_path, data.get("switch") is True
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (InvalidJson, KeyError, TypeError):
         pass
     raise Problem(400, "bad_request", 'Send the JSON object {"code": "…"}.')

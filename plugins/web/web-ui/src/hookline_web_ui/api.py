@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
 from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
+from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json_object
 from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
 
 from .branch import branch
@@ -281,12 +283,9 @@ async def _body(request: Request) -> dict[str, Any]:
     if kind != "application/json":
         raise Problem(415, "not_json", "Send the body as application/json.")
     try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _bad("The body is not JSON.") from None
-    if not isinstance(body, dict):
-        raise _bad("The body is not a JSON object.")
-    return body
+        return await parse_off_loop(partial(read_json_object, any_text=True), text)
+    except InvalidJson as error:
+        raise _bad(f"The body is {error}.") from None
 
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:
