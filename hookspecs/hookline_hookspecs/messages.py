@@ -17,11 +17,27 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderState:
+    """What a server attached to a block and expects back unchanged, such as a signature.
+
+    Only the model that made it accepts it: ``model`` is ``provider/model``. ``data`` is JSON whose
+    meaning only the provider knows.
+    """
+
+    model: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, "data")
+
+
+@dataclass(frozen=True, slots=True)
 class TextBlock:
     """Plain text. ``origins`` say where it came from; empty if the agent itself wrote it."""
 
     text: str
     origins: tuple[Origin, ...] = field(default=(), compare=False)
+    state: ProviderState | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +54,13 @@ class ThinkingBlock:
     """A model's reasoning, kept because providers require it to be sent back unchanged.
 
     ``signature`` is the provider's signature of ``text``; ``redacted`` is opaque data in place of
-    text.
+    text. ``state`` names the model whose reasoning this is; None if it is not known.
     """
 
     text: str
     signature: str | None = None
     redacted: str | None = None
+    state: ProviderState | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,7 @@ class ToolCall:
     name: str
     arguments: dict[str, Any]
     error: str | None = None
+    state: ProviderState | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         freeze_fields(self, "arguments")
@@ -162,6 +180,8 @@ def _block_to_dict(block: Block) -> dict[str, Any]:
     data = {one.name: getattr(block, one.name) for one in fields(block)}
     if "origins" in data:
         data["origins"] = origins_to_json(data["origins"]) or None
+    if data.get("state") is not None:
+        data["state"] = {"model": data["state"].model, "data": data["state"].data}
     if isinstance(block, ToolResultBlock):
         data["images"] = [
             {"mime": image.mime, "data": image.data} for image in block.images
@@ -178,6 +198,8 @@ def _block_from_dict(data: Mapping[str, Any]) -> Block:
     known = {one.name: data[one.name] for one in fields(kind) if one.name in data}
     if "origins" in known:
         known["origins"] = origins_from_json(known["origins"])
+    if "state" in known:
+        known["state"] = ProviderState(**known["state"])
     if "images" in known:
         known["images"] = tuple(ImageBlock(**image) for image in known["images"])
     return kind(**known)

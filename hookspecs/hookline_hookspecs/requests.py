@@ -157,8 +157,9 @@ class Delta:
 
     ``waiting``: the provider delays the request, and ``text`` says why and for how long, for a
     person. ``restart``: the stream was interrupted and the request is repeated; the text shown so
-    far will be sent again.
+    far will be sent again. ``notice``: the provider changed the request, and ``text`` says how;
+    core shows it as a notice and does not pass it on.
     """
 
     text: str
-    kind: Literal["text", "thinking", "waiting", "restart"] = "text"
+    kind: Literal["text", "thinking", "waiting", "restart", "notice"] = "text"

@@ -454,6 +454,8 @@ def _items(items: Sequence[Any]) -> None:
             _need(where, item, "output", str | list, "a string or an array")  # type: ignore[arg-type]
         elif kind == "message":
             _input_message(item, where)
+        elif kind == "reasoning":
+            _need(where, item, "summary", list, "an array")
         else:
             raise _bad(f"Invalid value: '{kind}'.", f"{where}.type")
     if open_calls:

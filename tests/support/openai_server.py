@@ -19,7 +19,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -104,6 +104,7 @@ class OpenAIServer:
 
     ``script`` is a list of replies, one for each valid request, or a function of the request's
     JSON. ``window`` (tokens) refuses longer prompts; ``models`` refuses others by name.
+    ``extensions`` are fields of messages and calls that other servers know and OpenAI refuses.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class OpenAIServer:
         script: Script = (),
         *,
         window: int | None = None,
+        extensions: Collection[str] = (),
         models: Sequence[str] = (),
         port: int = 0,
     ) -> None:
@@ -119,6 +121,7 @@ class OpenAIServer:
         self._script = script
         self._next = 0
         self._window = window
+        self._extensions = frozenset(extensions)
         self._models = models
         self._cache = PrefixCache()
         self._numbers = itertools.count(1)
@@ -200,7 +203,7 @@ class OpenAIServer:
         check_headers(request.headers)
         body = read_json(request.headers, request.raw)
         request.json = body
-        checks[route[1]](body)
+        checks[route[1]](_without(body, self._extensions) if self._extensions else body)
         if self._models and body["model"] not in self._models:
             raise Refusal(
                 f"The model `{body['model']}` does not exist or you do not have access to it.",
@@ -298,6 +301,13 @@ def prompt_of(body: Mapping[str, Any]) -> str:
     parts = [json.dumps(body.get("tools", []), ensure_ascii=False)]
     parts += [json.dumps(part, ensure_ascii=False) for part in listed]
     return "\n".join(parts)
+
+
+def _without(body: Any, names: Collection[str]) -> Any:
+    """JSON without the fields ``names`` at any depth."""
+    if isinstance(body, dict):
+        return {key: _without(value, names) for key, value in body.items() if key not in names}
+    return [_without(one, names) for one in body] if isinstance(body, list) else body
 
 
 class ChatWire:

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from hookline_hookspecs import Delta, DeltaSink, Message, crash
 from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
-from hookline_hookspecs.messages import Block, TextBlock, ThinkingBlock, ToolCall
+from hookline_hookspecs.messages import Block, ProviderState, TextBlock, ThinkingBlock, ToolCall
 from hookline_hookspecs.requests import ModelRequest, ModelResponse, ModelStop
 from hookline_hookspecs.steps import Step
 
@@ -147,6 +147,10 @@ def _delta_sink(ctx: TurnContext, *, answers: bool) -> DeltaSink:
     shows_waiting = answers or ctx.message is not None or in_turn
 
     def receive(delta: Delta) -> None:
+        if delta.kind == "notice":
+            if shows_waiting:
+                ctx.notify(delta.text)
+            return
         is_waiting = delta.kind == "waiting"
         if answers and not is_waiting:
             ctx.active_turn.streamed.append(delta.text if delta.kind == "text" else "")
@@ -184,7 +188,7 @@ def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> 
     seen = set(used)
 
     def sanitize(block: Any) -> Block:
-        names = [name for name in block.__slots__ if name != "origins"]
+        names = [name for name in block.__slots__ if name not in ("origins", "state")]
         try:
             clean: Any = replace(
                 block, **{name: clean_json(getattr(block, name)) for name in names}
@@ -192,6 +196,8 @@ def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> 
         except ValueError as error:
             reason = f"the arguments {error}; send the call again"
             return sanitize(replace(block, arguments={}, error=reason))
+        if isinstance(clean, (TextBlock, ThinkingBlock, ToolCall)) and clean.state is not None:
+            clean = replace(clean, state=_sanitize_state(clean.state))
         if isinstance(clean, ToolCall):
             if not clean.id or clean.id in seen:
                 clean = replace(clean, id=f"call_{new_id()}")
@@ -202,3 +208,12 @@ def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> 
         return cast("Block", clean)
 
     return replace(response, blocks=tuple(map(sanitize, response.blocks)))
+
+
+def _sanitize_state(state: ProviderState) -> ProviderState:
+    """Return what a server attached to a block, without data that cannot be stored unchanged."""
+    try:
+        intact = clean_json(state.data) == state.data
+    except ValueError:  # nested too deep
+        intact = False
+    return state if intact else replace(state, data={})

@@ -100,10 +100,14 @@ async def test_pieces_of_two_calls_are_assembled(serve, connect, name):
     assert response.stop == "tools"
 
 
-@pytest.mark.parametrize("chunks", [WITHOUT_END, WITHOUT_END[:-2]], ids=["no reason", "no end"])
-async def test_calls_without_a_finish_reason_are_incomplete(serve, connect, chunks):
+@pytest.mark.parametrize(
+    ("chunks", "stop"),
+    [(WITHOUT_END, "tools"), (WITHOUT_END[:-2], "incomplete")],
+    ids=["no reason", "no end"],
+)
+async def test_calls_without_a_finish_reason_need_a_marked_end(serve, connect, chunks, stop):
     response = await answer_to(serve, connect, Reply(chunks=chunks))
-    assert response.stop == "incomplete"
+    assert response.stop == stop
 
 
 async def test_calls_in_one_chunk_without_index_and_id_are_separate(serve, connect):
@@ -194,10 +198,12 @@ async def test_call_cut_before_its_arguments_is_an_error(serve, connect):
     assert "cut off" in response.blocks[0].error
 
 
-async def test_stream_without_a_finish_reason_is_incomplete(serve, connect):
-    response = await answer_to(serve, connect, Reply("half a sen", finish=None))
-    assert response.text == "half a sen"
-    assert response.stop == "incomplete"
+@pytest.mark.parametrize(("end", "stop"), [([DONE], "end"), ([], "incomplete")])
+async def test_text_without_a_finish_reason_needs_a_marked_end(serve, connect, end, stop):
+    reply = Reply(chunks=[chunk(content="an answer"), *end])
+    response = await answer_to(serve, connect, reply)
+    assert response.text == "an answer"
+    assert response.stop == stop
 
 
 async def test_empty_stream_is_an_error(serve, connect):

@@ -7,12 +7,23 @@ failure into a ``ProviderError`` with a sentence that names the server and says 
 SDK and no HTTP client is imported before a request is sent.
 """
 
+from .call_arguments import UnreadableArguments, read_arguments
 from .causes import PROVIDER_SENTENCES, Cause, is_context_too_long
 from .error_body import MAX_QUOTED_CHARS, error_text, retry_after
 from .failures import ErrorInResponse, Failures
 from .guard import NO_COMPRESSION, ResponseGuard
 from .lazy_imports import lazy_imports
 from .limits import IDLE_TIMEOUT, TOTAL_TIMEOUT, LimitExceeded, Limits
+from .peeked_stream import PeekedStream
+from .refused_items import (
+    LEFT_OUT_IMAGE,
+    MAX_REPAIRS,
+    REPAIR_STATUSES,
+    describe_repair,
+    refused_images,
+    refused_tool,
+    refuses_repeated_ids,
+)
 from .retries import DEFAULT_RETRIES, Retries
 from .sanitize import SanitizingSink, sanitize_text, token_count
 from .sdk_client import SdkClient, post_json
@@ -20,23 +31,33 @@ from .sdk_client import SdkClient, post_json
 __all__ = [
     "DEFAULT_RETRIES",
     "IDLE_TIMEOUT",
+    "LEFT_OUT_IMAGE",
     "MAX_QUOTED_CHARS",
+    "MAX_REPAIRS",
     "NO_COMPRESSION",
     "PROVIDER_SENTENCES",
+    "REPAIR_STATUSES",
     "TOTAL_TIMEOUT",
     "Cause",
     "ErrorInResponse",
     "Failures",
     "LimitExceeded",
     "Limits",
+    "PeekedStream",
     "ResponseGuard",
     "Retries",
     "SanitizingSink",
     "SdkClient",
+    "UnreadableArguments",
+    "describe_repair",
     "error_text",
     "is_context_too_long",
     "lazy_imports",
     "post_json",
+    "read_arguments",
+    "refused_images",
+    "refused_tool",
+    "refuses_repeated_ids",
     "retry_after",
     "sanitize_text",
     "token_count",

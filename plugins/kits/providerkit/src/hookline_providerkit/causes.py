@@ -100,7 +100,10 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "{name} does not know {model}, or the address is wrong {status}. Check `model` and "
         "`providers.{name}.base_url`."
     ),
-    Cause.BAD_REQUEST: "{name} refused the request to {model} {status}.",
+    Cause.BAD_REQUEST: (
+        "{name} refused the request to {model} {status}. If it refuses the next one too, something "
+        "in the history may be the cause: /undo removes the last turn, /compact shortens the rest."
+    ),
     Cause.SERVER_TIMEOUT: (
         "{name} stopped waiting for the request to {model} {status}. Try again."
     ),

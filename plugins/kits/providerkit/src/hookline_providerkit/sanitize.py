@@ -77,7 +77,7 @@ class SanitizingSink:
         return "".join(self._texts)
 
     def __call__(self, delta: Delta) -> None:
-        if delta.kind in ("waiting", "restart"):
+        if delta.kind in ("waiting", "restart", "notice"):
             self._show(delta)  # not part of the response
             return
         text = self._high_surrogate + delta.text

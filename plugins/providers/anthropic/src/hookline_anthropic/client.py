@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import ProviderSettings
+from hookline_hookspecs import Delta, ProviderSettings
 from hookline_providerkit import (
     DEFAULT_RETRIES,
+    MAX_REPAIRS,
     NO_COMPRESSION,
     Cause,
     Failures,
@@ -17,10 +19,12 @@ from hookline_providerkit import (
     Retries,
     SanitizingSink,
     SdkClient,
+    describe_repair,
     post_json,
 )
 
 from .options import Options
+from .repairs import apply_repairs, find_repair
 from .response_reader import StreamReader
 
 if TYPE_CHECKING:
@@ -50,6 +54,7 @@ class Client:
         self._sdk = SdkClient(self._make_sdk, "anthropic.types")
         most = DEFAULT_RETRIES if options.max_retries is None else options.max_retries
         self._retries = Retries(settings.name, most)
+        self._repairs: dict[str, list[str]] = {}
 
     @asynccontextmanager
     async def _request(self, model: str, sink: SanitizingSink) -> AsyncIterator[AsyncAnthropic]:
@@ -71,7 +76,7 @@ class Client:
         async with self._request(model, sink) as sdk:
             from anthropic import AsyncStream
 
-            stream = await self._post(sdk, body, sink, AsyncStream[object])
+            stream = await self._post(sdk, body, model, sink, AsyncStream[object])
             if "event-stream" not in stream.response.headers.get("content-type", ""):
                 # Some servers ignore ``stream`` and answer with the whole message.
                 await stream.response.aread()
@@ -91,25 +96,44 @@ class Client:
                 message.
         """
         async with self._request(model, sink) as sdk:
-            return self._read_message(await self._post(sdk, body, sink), model)
+            return self._read_message(await self._post(sdk, body, model, sink), model)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._sdk.aclose()
 
     async def _post(
-        self, sdk: AsyncAnthropic, body: bytes, sink: SanitizingSink, stream_class: Any = None
+        self,
+        sdk: AsyncAnthropic,
+        body: bytes,
+        model: str,
+        sink: SanitizingSink,
+        stream_class: Any = None,
     ) -> Any:
+        """Send a body; if an item in it is refused, leave it out, tell the person, and remember."""
         import anthropic
 
-        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, Any]:
-            return post_json(sdk, "/v1/messages", body, headers, stream_class)
+        repairs = self._repairs.setdefault(model, [])
+        for attempt in itertools.count():
+            sent = apply_repairs(body, repairs)
 
-        return await self._retries.send(once, sink, anthropic)
+            def once(headers: Mapping[str, str], sent: bytes = sent) -> Coroutine[Any, Any, Any]:
+                return post_json(sdk, "/v1/messages", sent, headers, stream_class)
+
+            try:
+                return await self._retries.send(once, sink, anthropic)
+            except anthropic.APIStatusError as error:
+                repair = find_repair(error.status_code, error.body, sent)
+                if repair is None or repair in repairs or attempt >= MAX_REPAIRS:
+                    raise
+                repairs.append(repair)
+                kind, _, what = repair.partition(":")
+                sink(Delta(describe_repair(kind, model, what), "notice"))
+        raise AssertionError
 
     def _read_message(self, response: httpx2.Response, model: str) -> dict[str, Any]:
         """Read a message in one piece."""
-        message: Any = response.content.decode("utf-8", "replace")
+        message: Any = response.content.decode("utf-8-sig", "replace")
         if "json" in response.headers.get("content-type", ""):
             message = json.loads(message)
         else:

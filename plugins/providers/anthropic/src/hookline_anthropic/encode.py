@@ -141,6 +141,15 @@ def _image(image: ImageBlock) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
+def own_blocks(message: Message, model: str) -> tuple[Block, ...]:
+    """Return the blocks without thinking of another model, whose signature ``model`` refuses."""
+    return tuple(
+        block
+        for block in message.blocks
+        if not isinstance(block, ThinkingBlock) or block.state is None or block.state.model == model
+    )
+
+
 def _thinking(block: ThinkingBlock) -> list[dict[str, Any]]:
     if block.redacted is not None:
         return [{"type": "redacted_thinking", "data": block.redacted}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hookline_hookspecs import (
@@ -18,7 +18,7 @@ from hookline_hookspecs import (
     WireRequest,
 )
 
-from .encode import list_fragment, message_fragment, wire_id
+from .encode import list_fragment, message_fragment, own_blocks, wire_id
 from .options import Options, default_max_tokens
 
 ANSWER_ROOM = 8192
@@ -44,15 +44,17 @@ class _SentMessages:
 
     messages: tuple[Message, ...] = ()
     fragments: list[bytes] = field(default_factory=list)
+    model: str = ""
     seen: set[str] = field(default_factory=set)
     renames: dict[str, str] = field(default_factory=dict)
 
     def add(self, messages: tuple[Message, ...]) -> None:
         """Render what follows :attr:`messages`, which ``messages`` begin with."""
         for message in messages[len(self.messages) :]:
-            known: _RenderedMessage | None = message.wire.get(WIRE_KEY)
+            key = (WIRE_KEY, self.model)
+            known: _RenderedMessage | None = message.wire.get(key)
             if known is None:
-                known = message.wire[WIRE_KEY] = _render_message(message, {})
+                known = message.wire[key] = _render_message(message, {}, self.model)
             if known.calls:
                 # Some servers number calls anew in each response; the API requires unique ids.
                 used = not self.seen.isdisjoint(known.calls)
@@ -60,7 +62,7 @@ class _SentMessages:
                 self.seen |= known.calls
                 self.seen |= set(self.renames.values())
             if self.renames and (known.calls or known.has_results):
-                known = _render_renamed(message, self.renames)
+                known = _render_renamed(message, self.renames, self.model)
             self.fragments.append(known.fragment)
         self.messages = messages
 
@@ -72,7 +74,7 @@ class Renderer:
         self._options = options
         self._stable: OrderedDict[Any, tuple[tuple[ToolSchema, ...], dict[str, bytes]]]
         self._stable = OrderedDict()
-        self._sent: OrderedDict[tuple[str, str], _SentMessages] = OrderedDict()
+        self._sent: OrderedDict[tuple[str, str, str], _SentMessages] = OrderedDict()
 
     def render(self, request: ModelRequest) -> WireRequest:
         """Return the request: fields, the stable parts, and one fragment a message."""
@@ -116,7 +118,7 @@ class Renderer:
             return thinking, max_tokens
         # A fixed budget must be smaller than max_tokens, and a tool loop must have started with
         # thinking. A short auxiliary call, or a loop that another provider started, goes without.
-        if (requested and budget >= requested) or not _loop_started_with_thinking(request.messages):
+        if (requested and budget >= requested) or not _loop_started_with_thinking(request):
             return None, max_tokens
         return thinking, max_tokens if max_tokens > budget else budget + ANSWER_ROOM
 
@@ -134,10 +136,10 @@ class Renderer:
 
     def _fragments(self, request: ModelRequest) -> tuple[bytes, ...]:
         """Return the encoded messages; those of the session's last request are reused."""
-        key, messages = (request.session_id, request.purpose), request.messages
+        key, messages = (request.session_id, request.purpose, request.model), request.messages
         sent = self._sent.get(key)
         if sent is None or messages[: len(sent.messages)] != sent.messages:
-            sent = self._sent[key] = _SentMessages()
+            sent = self._sent[key] = _SentMessages(model=request.model)
         sent.add(messages)
         self._sent.move_to_end(key)
         if len(self._sent) > MAX_SESSIONS:
@@ -156,7 +158,8 @@ def _stable(system: str, tools: tuple[ToolSchema, ...]) -> dict[str, bytes]:
     }
 
 
-def _render_message(message: Message, renames: Mapping[str, str]) -> _RenderedMessage:
+def _render_message(message: Message, renames: Mapping[str, str], model: str) -> _RenderedMessage:
+    message = replace(message, blocks=own_blocks(message, model))
     return _RenderedMessage(
         message_fragment(message, renames),
         frozenset(wire_id(call.id, {}) for call in message.tool_calls),
@@ -174,18 +177,19 @@ def _new_ids(calls: frozenset[str], seen: set[str]) -> dict[str, str]:
     return renames
 
 
-def _render_renamed(message: Message, renames: Mapping[str, str]) -> _RenderedMessage:
-    key = (WIRE_KEY, tuple(sorted(renames.items())))
+def _render_renamed(message: Message, renames: Mapping[str, str], model: str) -> _RenderedMessage:
+    key = (WIRE_KEY, model, tuple(sorted(renames.items())))
     known: _RenderedMessage | None = message.wire.get(key)
     if known is None:
-        known = message.wire[key] = _render_message(message, renames)
+        known = message.wire[key] = _render_message(message, renames, model)
     return known
 
 
-def _loop_started_with_thinking(messages: tuple[Message, ...]) -> bool:
-    for message in reversed(messages):
+def _loop_started_with_thinking(request: ModelRequest) -> bool:
+    for message in reversed(request.messages):
         if message.role == "assistant":
-            first = next((b for b in message.blocks if _is_sent(b)), None)
+            blocks = own_blocks(message, request.model)
+            first = next((block for block in blocks if _is_sent(block)), None)
             calls = any(isinstance(block, ToolCall) for block in message.blocks)
             return not calls or isinstance(first, ThinkingBlock)
         if not any(isinstance(block, ToolResultBlock) for block in message.blocks):

@@ -7,7 +7,6 @@ instead of failing the response.
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -17,13 +16,20 @@ from hookline_hookspecs import (
     Delta,
     DeltaSink,
     ModelResponse,
+    ProviderState,
     TextBlock,
     ThinkingBlock,
     ToolCall,
     Usage,
 )
 from hookline_hookspecs.requests import ModelStop
-from hookline_providerkit import LimitExceeded, Limits, token_count
+from hookline_providerkit import (
+    LimitExceeded,
+    Limits,
+    UnreadableArguments,
+    read_arguments,
+    token_count,
+)
 
 STOPS: Mapping[str | None, ModelStop] = {
     "end_turn": "end",
@@ -43,6 +49,7 @@ _DELTA_FIELDS = {
     "signature_delta": "signature",
     "input_json_delta": "partial_json",
 }
+_CUT_REASONS = ("max_tokens", None)
 _SHOWN_KINDS = ("text", "thinking")
 
 
@@ -127,14 +134,15 @@ def read_message(message: Mapping[str, Any], model: str) -> ModelResponse:
             calls.add(call_id)
             blocks.append(_call(data, call_id, reason))
         else:
-            blocks += _text_blocks(data)
+            blocks += _text_blocks(data, model)
     stop = STOPS.get(reason, "end")
     return ModelResponse(
         tuple(blocks), stop, read_usage(message.get("usage")), raw=message, model=model
     )
 
 
-def _text_blocks(data: Any) -> list[Block]:
+def _text_blocks(data: Any, model: str) -> list[Block]:
+    state = ProviderState(model)
     match data:
         case {"type": "text", "text": str(text)} if text:
             return [TextBlock(text)]
@@ -142,9 +150,9 @@ def _text_blocks(data: Any) -> list[Block]:
             thought, signature = data.get("thinking"), data.get("signature")
             thought = thought if isinstance(thought, str) else ""
             signature = signature if isinstance(signature, str) and signature else None
-            return [ThinkingBlock(thought, signature)]
+            return [ThinkingBlock(thought, signature, state=state)]
         case {"type": "redacted_thinking", "data": str(sealed)}:
-            return [ThinkingBlock("", redacted=sealed)]
+            return [ThinkingBlock("", redacted=sealed, state=state)]
         case _:
             return []
 
@@ -164,23 +172,22 @@ def _call(data: Mapping[str, Any], call_id: str, reason: str | None) -> ToolCall
     arguments = data.get("input") or {}
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as problem:
-            return ToolCall(call_id, name, {}, _arguments_error(name, reason, problem))
+            # Calls that a proxy joined have one id; only the first can be told from a repetition.
+            arguments = read_arguments(arguments, cut=reason in _CUT_REASONS)[0]
+        except UnreadableArguments as problem:
+            return ToolCall(call_id, name, {}, _arguments_error(name, reason, str(problem)))
     if not isinstance(arguments, dict):
         error = f"the arguments of {name} must be a JSON object; send the call again"
         return ToolCall(call_id, name, {}, error)
     return ToolCall(call_id, name, arguments)
 
 
-def _arguments_error(name: str, reason: str | None, problem: Exception) -> str:
-    if reason in ("max_tokens", None):
+def _arguments_error(name: str, reason: str | None, problem: str) -> str:
+    if reason in _CUT_REASONS:
         return f"the call of {name} was cut off before its end; send it again, with less in it"
-    return f"the arguments of {name} were not valid JSON ({problem}); send the call again"
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    if "object" in problem:
+        return f"the arguments of {name} must be a JSON object; send the call again"
+    return f"the arguments of {name} were not valid JSON: they {problem}; send the call again"
 
 
 def read_usage(usage: Any) -> Usage:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
+from hookline_hookspecs import (
+    Block,
+    Delta,
+    DeltaSink,
+    ModelResponse,
+    ProviderState,
+    TextBlock,
+    ThinkingBlock,
+)
 from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import ErrorInResponse
 
 from .json_values import as_mappings, as_string
+from .message_state import DETAILS, MESSAGE_FIELDS, REASONING_CONTENT, ReasoningDetails, add_fields
+from .text_tool_calls import HeldText, find_calls
+from .thinking_tags import Part, ThinkingTags, split_at_lone_end
 from .tool_calls import ToolCallAssembler, read_calls
 from .usage import read_usage
 
@@ -35,12 +47,25 @@ means ``end``."""
 
 
 class ChatReader:
-    """Collects a response and passes each piece to ``sink`` as it comes."""
+    """Collects a response and passes each piece to ``sink`` as it comes.
 
-    def __init__(self, sink: DeltaSink | None) -> None:
+    Args:
+        sink: receives the pieces.
+        tools: the JSON schema of each offered tool by name, if calls written as text count.
+    """
+
+    def __init__(
+        self, sink: DeltaSink | None, tools: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
         self._sink = sink
+        self._tools = tools or {}
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._tags = ThinkingTags()
+        self._held = HeldText() if tools else None
+        self._details = ReasoningDetails()
+        self._thinking_state: dict[str, Any] = {}
+        self._text_state: dict[str, Any] = {}
         self._refused = False
         self._calls = ToolCallAssembler()
         self._finish = ""
@@ -83,16 +108,35 @@ class ChatReader:
             raise ErrorInResponse(body)
         self.add(body)
         # A response in one piece is complete, even if the server does not say so.
-        self._finish = self._finish or "stop"
+        self.end(complete=True)
+
+    def end(self, complete: bool) -> None:
+        """Take the end of the response; ``complete`` if the server marked it as such.
+
+        A marked end stands for a missing reason, unless it came before any content.
+        """
+        self._add_parts(self._tags.finish())
+        if complete and (self._text or self._calls.calls):
+            self._finish = self._finish or "stop"
+        self._take_lone_end()
+        if self._held is not None:
+            self._take_text_calls(self._held.rest())
 
     def response(self, model: str, raw: Any) -> ModelResponse:
         """Return what was collected, as a response of ``model``."""
-        calls = read_calls(self._calls.calls, self._id, self._finish in ("", "length"))
+        calls = read_calls(self._calls.calls, self._id, self._finish in ("", "length"), model)
         blocks: list[Block] = []
-        if self._thinking:
-            blocks.append(ThinkingBlock("".join(self._thinking)))
+        thinking_state = dict(self._thinking_state)
+        if self._details.details:
+            thinking_state[DETAILS] = self._details.details
+        if not self._text:
+            thinking_state |= self._text_state
+        if self._thinking or thinking_state:
+            state = ProviderState(model, thinking_state)
+            blocks.append(ThinkingBlock("".join(self._thinking), state=state))
         if self._text:
-            blocks.append(TextBlock("".join(self._text)))
+            own = ProviderState(model, self._text_state) if self._text_state else None
+            blocks.append(TextBlock("".join(self._text), state=own))
         blocks += calls
         usage = read_usage(self._usage)
         return ModelResponse(tuple(blocks), self._stop(bool(calls)), usage, raw, model)
@@ -106,19 +150,22 @@ class ChatReader:
         return "refusal" if self._refused else stop
 
     def _add_delta(self, delta: dict[str, Any]) -> None:
-        if thinking := delta.get("reasoning_content") or delta.get("reasoning"):
+        add_fields(self._text_state, delta, MESSAGE_FIELDS)
+        details = self._details.add(delta.get(DETAILS))
+        if delta.get(REASONING_CONTENT):
+            self._thinking_state[REASONING_CONTENT] = True
+        thinking = delta.get(REASONING_CONTENT) or delta.get("reasoning") or details
+        if thinking:
             self._add_thinking(thinking)
         if content := delta.get("content"):
-            self._add_text(content)
+            self._add_content(content)
         if refusal := delta.get("refusal"):
             self._refused = True
-            self._add_text(refusal)
+            self._add_content(refusal)
 
-    def _add_text(self, content: Any) -> None:
+    def _add_content(self, content: Any) -> None:
         if isinstance(content, str):
-            self._text.append(content)
-            if self._sink is not None:
-                self._sink(Delta(content))
+            self._add_parts(self._tags.add(content))
         elif isinstance(content, list):
             for part in as_mappings(content):
                 self._add_part(part)
@@ -129,10 +176,45 @@ class ChatReader:
             for thought in as_mappings(part.get("thinking")):
                 self._add_thinking(thought.get("text"))
         elif text := as_string(part.get("text")):
-            self._add_text(text)
+            self._add_content(text)
+
+    def _add_parts(self, parts: Iterable[Part]) -> None:
+        for kind, text in parts:
+            if kind == "thinking":
+                self._add_thinking(text)
+            else:
+                self._add_text(text)
+
+    def _add_text(self, text: str) -> None:
+        self._text.append(text)
+        self._show(self._held.add(text) if self._held is not None else text)
 
     def _add_thinking(self, text: Any) -> None:
         if isinstance(text, str) and text:
             self._thinking.append(text)
             if self._sink is not None:
                 self._sink(Delta(text, "thinking"))
+
+    def _show(self, text: str) -> None:
+        if text and self._sink is not None:
+            self._sink(Delta(text))
+
+    def _take_lone_end(self) -> None:
+        """Move text before an end tag of thinking whose beginning was in the prompt."""
+        if self._thinking:
+            return
+        thought, answer = split_at_lone_end("".join(self._text))
+        if thought:
+            self._thinking, self._text = [thought], [answer] if answer else []
+
+    def _take_text_calls(self, held: str) -> None:
+        """Make calls of those that the model wrote as text, or show the text that was held."""
+        if self._finish and not self._calls.calls:
+            rest, calls = find_calls("".join(self._text), self._tools)
+            if calls:
+                self._text = [rest] if rest else []
+                self._calls.add_whole(
+                    [{"function": {"name": name, "arguments": given}} for name, given in calls]
+                )
+                return
+        self._show(held)

@@ -11,13 +11,13 @@ from hookline_hookspecs import (
     Message,
     ModelRequest,
     TextBlock,
-    ThinkingBlock,
     ToolCall,
     ToolResultBlock,
     ToolSchema,
 )
 
 from .encode import EMPTY, call_arguments, call_id, call_name, encode
+from .message_state import call_state, message_state
 
 RESULT_IMAGES = "Images returned by the tools:"
 """Precedes images of tool results, which this API allows only in a user message."""
@@ -51,10 +51,11 @@ def tools(schemas: Iterable[ToolSchema]) -> bytes:
     return encode([{"type": "function", "function": _function(tool)} for tool in schemas])
 
 
-def fragment(message: Message, reasoning_field: str) -> Fragment:
-    """One neutral message as one or more wire messages, joined by commas."""
+def fragment(message: Message, model: str, reasoning_field: str | None) -> Fragment:
+    """One neutral message for ``model`` as one or more wire messages, joined by commas."""
     if message.role == "assistant":
-        return Fragment(encode(_assistant(message, reasoning_field)), role="assistant")
+        sent = _assistant(message, model, reasoning_field)
+        return Fragment(encode(sent), role="assistant")
     return Fragment(b",".join(encode(part) for part in _user(message)), role=message.speaker)
 
 
@@ -62,23 +63,19 @@ def _function(tool: ToolSchema) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
-def _assistant(message: Message, reasoning_field: str) -> dict[str, Any]:
-    text = message.text
-    calls = [_call(call) for call in message.tool_calls]
-    if not text.strip():
-        text = ""
+def _assistant(message: Message, model: str, reasoning_field: str | None) -> dict[str, Any]:
+    text = message.text if message.text.strip() else ""
+    calls = [_call(call, model) for call in message.tool_calls]
+    state = message_state(message, model, reasoning_field)
     if not calls:
-        return {"role": "assistant", "content": text or EMPTY}
-    sent: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if reasoning_field:
-        thoughts = [block.text for block in message.blocks if isinstance(block, ThinkingBlock)]
-        sent[reasoning_field] = "\n\n".join(thoughts)
-    return sent | {"tool_calls": calls}
+        return {"role": "assistant", "content": text or EMPTY} | state
+    return {"role": "assistant", "content": text or None} | state | {"tool_calls": calls}
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall, model: str) -> dict[str, Any]:
     function = {"name": call_name(call.name), "arguments": call_arguments(call)}
-    return {"id": call_id(call.id), "type": "function", "function": function}
+    sent = {"id": call_id(call.id), "type": "function", "function": function}
+    return sent | dict(call_state(call, model))
 
 
 def _user(message: Message) -> list[dict[str, Any]]:

@@ -1,24 +1,27 @@
 """Sends requests through the official SDK, and reads the responses as plain data.
 
 Bodies are bytes that are encoded already, so that the SDK does not transform the whole history for
-each request. A field that the server refuses by name is left out and remembered
+each request. What the server refuses by name is left out, told to the person and remembered
 (:mod:`.server_quirks`).
 """
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import json
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import ProviderSettings, WireRequest
+from hookline_hookspecs import Delta, ProviderSettings, WireRequest
 from hookline_providerkit import (
+    MAX_REPAIRS,
     NO_COMPRESSION,
     PROVIDER_SENTENCES,
     Cause,
     ErrorInResponse,
     Failures,
+    PeekedStream,
     ResponseGuard,
     Retries,
     SanitizingSink,
@@ -28,6 +31,7 @@ from hookline_providerkit import (
 
 from .dialects import Dialect, ResponseReader
 from .options import Options
+from .repairs import IMAGES, has_image, repair_sentence
 from .server_quirks import ServerQuirks
 
 if TYPE_CHECKING:
@@ -79,18 +83,24 @@ class Client:
         address = sdk.base_url
         quirks = self._quirks_of(str(address), model)
         async with self.guard.request(openai, sink, model=model, host=str(address.host)):
-            while True:
-                fields = quirks.apply(wire.fields)
-                request = replace(wire, fields=fields)
+            if quirks.refuses_images() and wire.fragments and has_image(wire.fragments[-1]):
+                sink(Delta(repair_sentence(IMAGES, model), "notice"))
+            for attempt in itertools.count():
+                request = quirks.repaired(wire)
                 try:
                     return await self._send_once(sdk, dialect, request, reader, sink)
                 except openai.APIStatusError as error:
-                    if not quirks.learn_from(error.status_code, error.body, fields):
+                    if quirks.learn_from(error.status_code, error.body, request.fields):
+                        continue
+                    repair = quirks.learn_repair(error.status_code, error.body, request)
+                    if repair is None or attempt >= MAX_REPAIRS:
                         raise
+                    sink(Delta(repair_sentence(repair, model), "notice"))
                 except openai.APIError:
                     raise
                 except openai.OpenAIError as error:
                     raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
+        raise AssertionError
 
     async def _send_once(
         self,
@@ -112,12 +122,14 @@ class Client:
             response = await self._retries.send(once, sink, openai)
             return _read_whole(response.content, reader)
         stream = await self._retries.send(once, sink, openai)
-        kind = stream.response.headers.get("content-type", "")
-        if "json" in kind or "html" in kind:
+        peeked = PeekedStream(stream.response)
+        if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
+            # Some servers send JSON where a stream was requested, under any content type.
             return _read_whole(await stream.response.aread(), reader)
         async with stream:
             async for chunk in stream:
                 reader.add(chunk)
+        reader.end(complete=peeked.has_done)
         return None
 
     def _quirks_of(self, base_url: str, model: str) -> ServerQuirks:
@@ -152,7 +164,14 @@ class Client:
 
 
 def _read_whole(content: bytes, reader: ResponseReader) -> Any:
-    """Read a response in one piece; some servers send one where a stream was requested."""
+    """Read a response in one piece, or a stream that was not requested."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if content.startswith((b"data:", b"event:", b":")):
+        for line in content.splitlines():
+            if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+                reader.add(json.loads(line[5:]))
+        reader.end(complete=b"[DONE]" in content[-64:])
+        return None
     if content.lstrip()[:1] == b"<":
         raise ErrorInResponse(content.decode("utf-8", "replace"))
     body = json.loads(content)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from hookline_hookspecs import (
     DeltaSink,
@@ -22,6 +22,8 @@ from .encode import encode
 from .responses_reader import ResponsesReader
 
 NO_TOOLS = b"[]"
+OfferedTools: TypeAlias = Mapping[str, Mapping[str, Any]] | None
+"""The JSON schema of each tool by name, if calls that the model wrote as text count."""
 
 
 class ResponseReader(Protocol):
@@ -32,6 +34,9 @@ class ResponseReader(Protocol):
 
     def add_whole(self, body: Any) -> None:
         """Add a response in one piece. Raises ``ErrorInResponse``."""
+
+    def end(self, complete: bool) -> None:
+        """Take the end of the stream; ``complete`` if the server marked it with ``[DONE]``."""
 
     def response(self, model: str, raw: Any) -> ModelResponse:
         """Return what was collected."""
@@ -49,8 +54,8 @@ class Dialect:
     fields: Callable[[ModelRequest, bool, str], dict[str, Any]]
     system: Callable[[str], bytes]
     tools: Callable[[Iterable[ToolSchema]], bytes]
-    fragment: Callable[[Message, str], Fragment]
-    reader: Callable[[DeltaSink | None], ResponseReader]
+    fragment: Callable[[Message, str, str | None], Fragment]
+    reader: Callable[[DeltaSink | None, OfferedTools], ResponseReader]
 
     def body(self, wire: WireRequest) -> bytes:
         """Return the request's bytes.

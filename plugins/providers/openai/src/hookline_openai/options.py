@@ -33,6 +33,10 @@ class Options(BaseModel):
     """Field under which an assistant message with tool calls carries its reasoning back; empty
     sends none, None picks it by the server's address."""
 
+    text_tool_calls: Literal["auto", "off"] = "auto"
+    """``auto`` takes calls that a model wrote as text, where tools were offered and the server
+    returned no calls; ``off`` leaves them text."""
+
     def limits(self) -> Limits:
         """Return the limits of a response."""
         return Limits(idle=self.timeout or IDLE_TIMEOUT, total=self.total_timeout)
@@ -60,7 +64,8 @@ REASONING_HOSTS = ("deepseek.com", "moonshot.ai", "moonshot.cn", "xiaomimimo.com
 """Servers that want ``reasoning_content`` back on every message with tool calls.
 
 DeepSeek (api-docs.deepseek.com/guides/thinking_mode) and Moonshot answer 400 without it while
-thinking is on, which is their default; Xiaomi recommends it. All others get no reasoning.
+thinking is on, which is their default; Xiaomi recommends it. All others get it back with the
+messages in which they sent it themselves.
 """
 
 
@@ -71,11 +76,11 @@ def max_tokens_field(options: Options, base_url: str | None) -> str:
     return "max_completion_tokens" if _served_by(base_url, ("api.openai.com",)) else "max_tokens"
 
 
-def reasoning_field(options: Options, base_url: str | None) -> str:
-    """The field that carries reasoning back to the server, or nothing."""
+def reasoning_field(options: Options, base_url: str | None) -> str | None:
+    """The field that carries reasoning back to the server; None for the one that it sent itself."""
     if options.reasoning_field is not None:
         return options.reasoning_field
-    return "reasoning_content" if _served_by(base_url, REASONING_HOSTS) else ""
+    return "reasoning_content" if _served_by(base_url, REASONING_HOSTS) else None
 
 
 def _served_by(base_url: str | None, hosts: tuple[str, ...]) -> bool:

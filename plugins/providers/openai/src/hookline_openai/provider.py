@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 
 from hookline_hookspecs import (
@@ -17,7 +18,7 @@ from hookline_hookspecs import (
 )
 
 from .client import Client
-from .dialects import DIALECTS, Dialect
+from .dialects import DIALECTS, NO_TOOLS, Dialect, OfferedTools
 from .options import Options, max_tokens_field, reasoning_field
 
 CACHE_TTL = 600.0
@@ -58,11 +59,13 @@ class OpenAIProvider:
         stable = dict(self._stable.get(request.system, request.tools))
         if request.ephemeral:
             stable["ephemeral"] = dialect.system(request.ephemeral)
-        key = self._wire_key
+        key = (*self._wire_key, request.model)
         return WireRequest(
             provider=self.name,
             fields=fields,
-            fragments=tuple([m.wire.get(key) or self._fragment(m) for m in request.messages]),
+            fragments=tuple(
+                [m.wire.get(key) or self._fragment(m, request.model) for m in request.messages]
+            ),
             stable=stable,
             model=request.model,
             session_id=request.session_id,
@@ -76,7 +79,7 @@ class OpenAIProvider:
             ProviderError: the README lists which failure is which error.
         """
         sink = self._client.guard.sink(on_delta)
-        reader = self._dialect.reader(sink)
+        reader = self._dialect.reader(sink, self._offered_tools(wire))
         model = _model_name(wire.model) or str(wire.fields.get("model", ""))
         raw = await self._client.send(self._dialect, wire, reader, model, sink)
         return self._client.guard.check(reader.response(wire.model, raw), model=model)
@@ -85,9 +88,19 @@ class OpenAIProvider:
         """Close connections."""
         await self._client.aclose()
 
-    def _fragment(self, message: Message) -> Fragment:
-        fragment = self._dialect.fragment(message, self._reasoning_field)
-        message.wire[self._wire_key] = fragment
+    def _offered_tools(self, wire: WireRequest) -> OfferedTools:
+        """Return the tools of a request, if calls that the model wrote as text count."""
+        encoded = wire.stable.get("tools", NO_TOOLS)
+        if self._options.text_tool_calls == "off" or encoded == NO_TOOLS:
+            return None
+        if wire.fields.get("tool_choice") == "none":
+            return None
+        functions = (tool.get("function", tool) for tool in json.loads(encoded))
+        return {one["name"]: one["parameters"] for one in functions}
+
+    def _fragment(self, message: Message, model: str) -> Fragment:
+        fragment = self._dialect.fragment(message, model, self._reasoning_field)
+        message.wire[*self._wire_key, model] = fragment
         return fragment
 
 

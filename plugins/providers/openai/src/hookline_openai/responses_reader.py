@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from hookline_hookspecs import Block, Delta, DeltaSink, ModelResponse, TextBlock, ThinkingBlock
+from hookline_hookspecs import (
+    Block,
+    Delta,
+    DeltaSink,
+    ModelResponse,
+    ProviderState,
+    TextBlock,
+    ThinkingBlock,
+)
 from hookline_hookspecs.requests import ModelStop
 from hookline_providerkit import ErrorInResponse, LimitExceeded, Limits
 
@@ -26,7 +34,9 @@ REASONS: dict[str, ModelStop] = {"max_output_tokens": "length", "content_filter"
 class ResponsesReader:
     """Collects a response and passes each piece to ``sink`` as it comes."""
 
-    def __init__(self, sink: DeltaSink | None) -> None:
+    def __init__(
+        self, sink: DeltaSink | None, _tools: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
         self._sink = sink
         self._items: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, list[str]] = {}
@@ -80,16 +90,18 @@ class ResponsesReader:
                 elif isinstance(block, TextBlock):
                     self._sink(Delta(block.text))
 
+    def end(self, complete: bool) -> None:
+        """Take the end of the stream, which this API marks with an event of its own."""
+
     def response(self, model: str, raw: Any) -> ModelResponse:
         """Return what was collected, as a response of ``model``."""
         items = as_mappings(self._final.get("output")) or self._collected()
-        found = [block for item in items for block in _blocks(item)]
+        found = [block for item in items for block in _blocks(item, model)]
         partials = [block for block in found if isinstance(block, PartialCall)]
         cut = self._final.get("status") != "completed"
-        calls = iter(read_calls(partials, as_string(self._final.get("id")), cut))
-        blocks: list[Block] = [
-            next(calls) if isinstance(block, PartialCall) else block for block in found
-        ]
+        calls = read_calls(partials, as_string(self._final.get("id")), cut, model)
+        blocks: list[Block] = [block for block in found if not isinstance(block, PartialCall)]
+        blocks += calls
         usage = read_usage(self._final.get("usage"))
         return ModelResponse(tuple(blocks), self._stop(items, bool(partials)), usage, raw, model)
 
@@ -144,7 +156,7 @@ def _completed(item: dict[str, Any], text: str) -> dict[str, Any]:
             return item | {"content": [{"type": "output_text", "text": text}]}
 
 
-def _blocks(item: dict[str, Any]) -> list[TextBlock | ThinkingBlock | PartialCall]:
+def _blocks(item: dict[str, Any], model: str) -> list[TextBlock | ThinkingBlock | PartialCall]:
     match item.get("type"):
         case "message":
             parts = as_mappings(item.get("content"))
@@ -153,9 +165,16 @@ def _blocks(item: dict[str, Any]) -> list[TextBlock | ThinkingBlock | PartialCal
         case "reasoning":
             thoughts = as_mappings(item.get("summary")) + as_mappings(item.get("content"))
             text = "\n\n".join(filter(None, (as_string(t.get("text")) for t in thoughts)))
-            return [ThinkingBlock(text)] if text else []
+            # Only an encrypted item can be sent back, because nothing is stored at the provider.
+            sealed = item if item.get("encrypted_content") else {}
+            state = ProviderState(model, _without_status(sealed))
+            return [ThinkingBlock(text, state=state)] if text or sealed else []
         case "function_call":
             call = PartialCall(as_string(item.get("call_id")), as_string(item.get("name")))
             add_arguments(call, item.get("arguments"))
             return [call]
     return []
+
+
+def _without_status(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key != "status" and value is not None}

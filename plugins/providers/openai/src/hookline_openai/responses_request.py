@@ -14,6 +14,7 @@ from hookline_hookspecs import (
     Message,
     ModelRequest,
     TextBlock,
+    ThinkingBlock,
     ToolCall,
     ToolResultBlock,
     ToolSchema,
@@ -21,6 +22,7 @@ from hookline_hookspecs import (
 
 from .chat_request import RESULT_IMAGES, data_url
 from .encode import EMPTY, call_arguments, call_id, call_name, encode
+from .message_state import own_state
 
 
 def fields(request: ModelRequest, stream: bool, _max_tokens_field: str) -> dict[str, Any]:
@@ -49,9 +51,9 @@ def tools(schemas: Iterable[ToolSchema]) -> bytes:
     return encode([_function(tool) for tool in schemas])
 
 
-def fragment(message: Message, _reasoning_field: str) -> Fragment:
-    """One neutral message as one or more input items, joined by commas."""
-    items = _assistant(message) if message.role == "assistant" else _user(message)
+def fragment(message: Message, model: str, _reasoning_field: str | None) -> Fragment:
+    """One neutral message for ``model`` as one or more input items, joined by commas."""
+    items = _assistant(message, model) if message.role == "assistant" else _user(message)
     return Fragment(b",".join(encode(item) for item in items), role=message.speaker)
 
 
@@ -65,12 +67,17 @@ def _function(tool: ToolSchema) -> dict[str, Any]:
     }
 
 
-def _assistant(message: Message) -> list[dict[str, Any]]:
+def _assistant(message: Message, model: str) -> list[dict[str, Any]]:
+    reasoning = [
+        dict(own_state(block.state, model))
+        for block in message.blocks
+        if isinstance(block, ThinkingBlock) and own_state(block.state, model)
+    ]
     calls = [_call(call) for call in message.tool_calls]
     text = message.text if message.text.strip() else ""
     if text or not calls:
-        return [{"role": "assistant", "content": text or EMPTY}, *calls]
-    return calls
+        return [*reasoning, {"role": "assistant", "content": text or EMPTY}, *calls]
+    return [*reasoning, *calls]
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

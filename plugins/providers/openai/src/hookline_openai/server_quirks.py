@@ -1,7 +1,7 @@
-"""Fields that a server has refused, remembered by address and model in the home.
+"""What a server has refused, remembered by address and model in the home.
 
-A refused request is sent again without the field. Later requests leave it out from the start, also
-in other processes.
+A refused request is sent again without the field, or with its history or tools repaired. Later
+requests leave it out from the start, also in other processes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from hookline_hookspecs import WireRequest
+
 from .refused_fields import OTHER_NAMES, refused_field
+from .repairs import IMAGES, apply_repairs, find_repair
 
 FILE = "openai-servers.json"
 MAX_AGE_DAYS = 30
@@ -38,7 +42,28 @@ class ServerQuirks:
     def __init__(self, base_url: str, model: str, home: Path | None) -> None:
         self._key = f"{_address(base_url)} {model}"
         self._file = home / FILE if home is not None else None
-        self._changes: Changes = self._stored().get(self._key, {}).get("changes", {})
+        known = self._stored().get(self._key, {})
+        self._changes: Changes = known.get("changes", {})
+        self._repairs: list[str] = known.get("repairs", [])
+
+    def repaired(self, wire: WireRequest) -> WireRequest:
+        """Return the request as this server accepts it."""
+        wire = apply_repairs(wire, self._repairs)
+        return replace(wire, fields=self.apply(wire.fields))
+
+    def refuses_images(self) -> bool:
+        """Return whether the model cannot read images."""
+        return IMAGES in self._repairs
+
+    def learn_repair(self, status: int, body: Any, sent: WireRequest) -> str | None:
+        """Remember how to repair ``sent`` after an error; None if that is not possible."""
+        repair = find_repair(status, body, sent)
+        if repair is None or repair in self._repairs:
+            return None
+        self._repairs = [*self._repairs, repair]
+        with suppress(OSError):  # the next process finds out again
+            self._store()
+        return repair
 
     def apply(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields as this server accepts them."""
@@ -85,6 +110,7 @@ class ServerQuirks:
             for key, entry in entries
             if isinstance(entry, dict)
             and _is_valid(entry.get("changes"))
+            and _is_text_list(entry.get("repairs", []))
             and _learned_at(entry) > oldest
         }
 
@@ -93,7 +119,10 @@ class ServerQuirks:
             return
         known = self._stored()
         known.pop(self._key, None)
-        known[self._key] = {"changes": self._changes, "at": round(time.time())}
+        entry: dict[str, Any] = {"changes": self._changes, "at": round(time.time())}
+        if repairs := [one for one in self._repairs if not one.startswith("image:")]:
+            entry["repairs"] = repairs  # without single images, which are of one session
+        known[self._key] = entry
         text = json.dumps(dict(list(known.items())[-MAX_SERVERS:]), indent=1)
         fresh = self._file.with_name(f".{FILE}.{os.getpid()}")
         fresh.touch(mode=0o600)
@@ -112,6 +141,10 @@ def _is_valid(changes: Any) -> bool:
         value is None or value is False or value == OTHER_NAMES.get(name)
         for name, value in changes.items()
     )
+
+
+def _is_text_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _learned_at(entry: Mapping[str, Any]) -> float:

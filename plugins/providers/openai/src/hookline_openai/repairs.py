@@ -1,0 +1,259 @@
+"""Repairs a request after a server has refused something in its history or its tools.
+
+One refused picture, field, call id or tool would otherwise end the session, because every later
+request repeats it. A repair is a word such as ``images`` or ``tool:NAME:DIGEST``, so that it can be
+remembered for a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hookline_hookspecs import Fragment, WireRequest
+from hookline_providerkit import (
+    LEFT_OUT_IMAGE,
+    REPAIR_STATUSES,
+    describe_repair,
+    error_text,
+    is_context_too_long,
+    refused_images,
+    refused_tool,
+    refuses_repeated_ids,
+)
+
+from .encode import encode
+from .json_values import as_mapping, as_mappings, as_string
+
+IMAGES, IDS, SIGNATURES = "images", "ids", "signatures"
+_IMAGE_TYPES = ("image_url", "input_image")
+_FIELD = re.compile(
+    r"\bmessages?(?:\[\d+\]|\.\d+)(?:\.tool_calls(?:\[\d+\]|\.\d+))?\.([a-z]\w*)", re.IGNORECASE
+)
+_LOC_FIELD = re.compile(r"property ['\"`]?(\w+)['\"`]? is unsupported|\b(reasoning_\w+)\b")
+_REQUIRED_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "id", "type"})
+_SIGNATURE = re.compile(r"thought[_ ]signature", re.IGNORECASE)
+ANY_SIGNATURE = "skip_thought_signature_validator"
+"""Accepted by Gemini for calls that another model made
+(ai.google.dev/gemini-api/docs/thought-signatures)."""
+
+
+def find_repair(status: int, body: Any, wire: WireRequest) -> str | None:
+    """Return the repair for what an error names in ``wire``; None if nothing can be repaired."""
+    text = error_text(body)
+    if status not in REPAIR_STATUSES or not text or is_context_too_long(body):
+        return None
+    for find in (_find_signatures, _find_tool, _find_ids, _find_field, _find_images):
+        if found := find(text, body, wire):
+            return found
+    return None
+
+
+def _find_signatures(text: str, _body: Any, wire: WireRequest) -> str | None:
+    has_calls = any(b'"tool_calls"' in fragment for fragment in wire.fragments)
+    return SIGNATURES if has_calls and _SIGNATURE.search(text) else None
+
+
+def _find_images(text: str, _body: Any, wire: WireRequest) -> str | None:
+    images = [url for message in _messages(wire.fragments) for url in _image_urls(message)]
+    refused = refused_images(text) if images else ""
+    if refused == "these":
+        return "image:" + ",".join(dict.fromkeys(map(_digest, images)))
+    return IMAGES if refused else None
+
+
+def _find_ids(text: str, _body: Any, wire: WireRequest) -> str | None:
+    ids = [
+        as_string(call.get("id") or call.get("call_id"))
+        for message in _messages(wire.fragments)
+        for call in _calls(message)
+    ]
+    return IDS if refuses_repeated_ids(text) and len(set(ids)) < len(ids) else None
+
+
+def _find_field(text: str, body: Any, wire: WireRequest) -> str | None:
+    param = as_string(as_mapping(as_mapping(body).get("error")).get("param"))
+    param = param or as_string(as_mapping(body).get("param"))
+    names = [match[1] for match in _FIELD.finditer(f"{param} {text}")]
+    names += [match[1] or match[2] for match in _LOC_FIELD.finditer(text)]
+    sent = {key for message in _messages(wire.fragments) for key in _all_keys(message)}
+    found = [name for name in names if name in sent - _REQUIRED_FIELDS]
+    return f"field:{found[0]}" if found else None
+
+
+def _find_tool(text: str, body: Any, wire: WireRequest) -> str | None:
+    tools = _encoded_tools(wire.stable)
+    name = refused_tool(text, body, [*tools])
+    return f"tool:{name}:{_digest(tools[name].decode())}" if name else None
+
+
+def repair_sentence(repair: str, model: str) -> str:
+    """Return a sentence for the person about a repair."""
+    kind, _, what = repair.partition(":")
+    return describe_repair(kind, model, what.partition(":")[0])
+
+
+def apply_repairs(wire: WireRequest, repairs: Collection[str]) -> WireRequest:
+    """Return the request with every repair made."""
+    if not repairs:
+        return wire
+    tools = {repair for repair in repairs if repair.startswith("tool:")}
+    if tools:
+        wire = replace(wire, stable=_without_tools(wire.stable, tools))
+    steps = [step for repair in repairs if (step := _step(repair)) is not None]
+    if not steps:
+        return wire
+    fragments = []
+    for fragment in wire.fragments:
+        messages = _messages([fragment])
+        changed = [message for step in steps for message in step(messages)]
+        if changed:
+            role = fragment.role if isinstance(fragment, Fragment) else ""
+            fragment = Fragment(b",".join(map(encode, messages)), role=role)
+        fragments.append(fragment)
+    return replace(wire, fragments=tuple(fragments))
+
+
+def has_image(fragment: bytes) -> bool:
+    """Return whether an encoded message may hold an image."""
+    return any(kind.encode() in fragment for kind in _IMAGE_TYPES)
+
+
+_Step = Callable[[Sequence[dict[str, Any]]], Iterable[dict[str, Any]]]
+"""Changes decoded messages in place and returns those that it changed."""
+
+
+def _step(repair: str) -> _Step | None:
+    kind, _, what = repair.partition(":")
+    if kind == IMAGES:
+        return lambda messages: [m for m in messages if _drop_images(m, lambda _url: True)]
+    if kind == "image":
+        refused = set(what.split(","))
+        return lambda messages: [
+            m for m in messages if _drop_images(m, lambda url: _digest(url) in refused)
+        ]
+    if kind == "field":
+        return lambda messages: [m for m in messages if _drop_field(m, what)]
+    if kind == SIGNATURES:
+        return lambda messages: [m for m in messages if _sign_calls(m)]
+    return _CallIds().rename if kind == IDS else None
+
+
+def _messages(fragments: Iterable[bytes]) -> list[dict[str, Any]]:
+    return as_mappings(json.loads(b"[" + b",".join(fragments) + b"]"))
+
+
+def _calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if message.get("type") == "function_call":
+        return [message]  # type: ignore[list-item]  # decoded JSON is a dict
+    return as_mappings(message.get("tool_calls"))
+
+
+def _all_keys(message: Mapping[str, Any]) -> set[str]:
+    return {*message, *(key for call in _calls(message) for key in call)}
+
+
+def _url(part: Mapping[str, Any]) -> str:
+    url = part.get("image_url")
+    return as_string(url.get("url") if isinstance(url, dict) else url)
+
+
+def _image_urls(message: Mapping[str, Any]) -> list[str]:
+    parts = as_mappings(message.get("content"))
+    return [_url(part) for part in parts if part.get("type") in _IMAGE_TYPES]
+
+
+def _drop_images(message: dict[str, Any], is_refused: Callable[[str], bool]) -> bool:
+    """Replace refused images by a line; True if there were any."""
+    parts = as_mappings(message.get("content"))
+    kept, dropped = [], False
+    for part in parts:
+        if part.get("type") in _IMAGE_TYPES and is_refused(_url(part)):
+            kind = "input_text" if part["type"] == "input_image" else "text"
+            part, dropped = {"type": kind, "text": LEFT_OUT_IMAGE}, True
+        kept.append(part)
+    if not dropped:
+        return False
+    texts = [as_string(part.get("text")) for part in kept]
+    # A model without images may refuse a list of parts too.
+    message["content"] = "\n\n".join(dict.fromkeys(texts)) if all(texts) else kept
+    return True
+
+
+def _drop_field(message: dict[str, Any], name: str) -> bool:
+    holders = [one for one in (message, *_calls(message)) if name in one]
+    for holder in holders:
+        del holder[name]
+    return bool(holders)
+
+
+def _sign_calls(message: dict[str, Any]) -> bool:
+    """Give each call without a signature the one for calls of other models."""
+    changed = False
+    for call in as_mappings(message.get("tool_calls")):
+        extra = as_mapping(call.get("extra_content"))
+        google = as_mapping(extra.get("google"))
+        if not google.get("thought_signature"):
+            call["extra_content"] = extra | {
+                "google": google | {"thought_signature": ANY_SIGNATURE}
+            }
+            changed = True
+    return changed
+
+
+class _CallIds:
+    """Renames call ids that an earlier message has used, with their results."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._renamed: dict[str, str] = {}
+
+    def rename(self, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rename the ids of ``messages``, which follow those of earlier calls of this method."""
+        changed = []
+        for message in messages:
+            before = json.dumps(message)
+            for call in _calls(message):
+                key = "call_id" if "call_id" in call else "id"
+                call[key] = self._new_id(as_string(call.get(key)))
+            key = "call_id" if message.get("type") == "function_call_output" else "tool_call_id"
+            if key in message:
+                message[key] = self._renamed.get(message[key], message[key])
+            if json.dumps(message) != before:
+                changed.append(message)
+        return changed
+
+    def _new_id(self, given: str) -> str:
+        name, number = given, 1
+        while name in self._seen:
+            number += 1
+            name = f"call_{_digest(f'{given}/{number}')}"
+        self._seen.add(name)
+        self._renamed[given] = name
+        return name
+
+
+def _encoded_tools(stable: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return each encoded tool by name, in order."""
+    tools = as_mappings(json.loads(stable.get("tools") or b"[]"))
+    return {
+        as_string(as_mapping(tool.get("function", tool)).get("name")): encode(tool)
+        for tool in tools
+    }
+
+
+def _without_tools(stable: Mapping[str, bytes], repairs: Collection[str]) -> dict[str, bytes]:
+    kept = [
+        tool
+        for name, tool in _encoded_tools(stable).items()
+        if f"tool:{name}:{_digest(tool.decode())}" not in repairs
+    ]
+    return {**stable, "tools": b"[" + b",".join(kept) + b"]"}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

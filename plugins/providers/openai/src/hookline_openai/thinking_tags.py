@@ -1,0 +1,91 @@
+"""Separates thinking from text in content in which a server left the model's thinking tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+}
+"""The tags of DeepSeek, Qwen and others, of Gemini, of Magistral and of Kimi."""
+_LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\n|\Z)")
+"""The end of thinking that began in the prompt, on a line of its own."""
+
+Part = tuple[Literal["text", "thinking"], str]
+
+
+class ThinkingTags:
+    """Splits streamed content. Only tags at its beginning count, so that an answer may name them.
+
+    A second block of thinking directly after the first counts too.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._end = ""
+        self._in_text = False
+
+    def add(self, text: str) -> Iterator[Part]:
+        """Yield what can be told apart so far."""
+        if self._in_text:
+            yield "text", text
+            return
+        self._buffer += text
+        while self._buffer:
+            if self._end:
+                yield from self._thinking()
+                if self._end:
+                    return
+            elif not self._begins():
+                return
+            if self._in_text:
+                yield "text", self._buffer
+                self._buffer = ""
+
+    def finish(self) -> Iterator[Part]:
+        """Yield the rest at the end of the content."""
+        if self._buffer:
+            yield ("thinking" if self._end else "text"), self._buffer
+        self._buffer = ""
+
+    def _thinking(self) -> Iterator[Part]:
+        """Yield thinking up to its end tag, of which the buffer may hold only the beginning."""
+        at = self._buffer.find(self._end)
+        if at >= 0:
+            thought, self._buffer = self._buffer[:at], self._buffer[at + len(self._end) :]
+            self._end = ""
+        else:
+            keep = _overlap(self._buffer, self._end)
+            cut = len(self._buffer) - keep
+            thought, self._buffer = self._buffer[:cut], self._buffer[cut:]
+        if thought:
+            yield "thinking", thought
+
+    def _begins(self) -> bool:
+        """Decide what the content begins with; False if more of it is needed."""
+        start = self._buffer.lstrip()
+        for begin, end in TAGS.items():
+            if start.startswith(begin):
+                self._end, self._buffer = end, start[len(begin) :]
+                return True
+        if not any(begin.startswith(start) for begin in TAGS):
+            self._in_text = True
+        return self._in_text
+
+
+def _overlap(text: str, end: str) -> int:
+    """Return how many last characters of ``text`` may begin ``end``."""
+    return next((n for n in range(len(end) - 1, 0, -1) if text.endswith(end[:n])), 0)
+
+
+def split_at_lone_end(text: str) -> tuple[str, str]:
+    """Return thinking and answer of a text in which only the thinking's end is marked."""
+    match = _LONE_END.search(text)
+    return (text[: match.start()], text[match.end() :].lstrip("\n")) if match else ("", text)
