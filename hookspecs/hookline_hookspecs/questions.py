@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from .errors import HooklineError
+from .forms import FormField, fields_to_json
 from .messages import ToolCall
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class Question:
         call: the call that an approval is about.
         reason: why an approval is asked.
         id: the id under which it is stored; empty until then.
+        fields: the values that a form asks for. Its answer is a JSON object of them, or one of
+            ``choices``, of which the last one declines.
     """
 
     text: str
@@ -109,6 +112,7 @@ class Question:
     id: str = ""
     marks: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
+    fields: tuple[FormField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,8 @@ class QuestionAnswer:
     """What a person answered.
 
     Attributes:
-        choice: the label of the choice; the person's words if the question had no choices.
+        choice: the label of the choice; the person's words if the question had no choices, or the
+            values of a form as a JSON object.
         words: what the person added, such as why they denied a call.
         by: who answered, as ``channel:user``; empty if unknown.
     """
@@ -167,6 +172,7 @@ class StoredQuestion:
     subject: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     outcome: str = ""
+    fields: tuple[FormField, ...] = ()
 
     @property
     def chat(self) -> str:
@@ -182,7 +188,8 @@ class StoredQuestion:
         """Return the question as commands print it with ``--json``."""
         names = ("id", "kind", "text", "preview", "session", "chat", "origin", "created")
         fields = {name: getattr(self, name) for name in (*names, "expires", "state")}
-        return {**fields, "choices": [str(choice) for choice in self.choices]}
+        fields |= {"choices": [str(choice) for choice in self.choices]}
+        return fields | {"fields": fields_to_json(self.fields)} if self.fields else fields
 
 
 class QuestionHandler(Protocol):

@@ -71,6 +71,8 @@ class QuestionMessages:
             for one in asked
             if not one.question.ends_turn and find_choice(text, one.question.choices)
         ]
+        written = [one for one in quoted if takes_words(one.question)]
+        named = written or [one for one in named if not one.question.fields]
         if any(_is_for_another(one, inbound) for one in quoted):
             return NOT_ANSWERABLE
         if not named:
@@ -142,6 +144,11 @@ class QuestionMessages:
             return False
         await self._service.table.add_steering(turn_id, text, origins)
         return True
+
+
+def takes_words(question: StoredQuestion) -> bool:
+    """Whether the answer is what the person writes."""
+    return not question.ends_turn and bool(question.fields or not question.choices)
 
 
 def answer_text(question: StoredQuestion) -> str:

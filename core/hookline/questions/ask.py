@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from hookline_hookspecs import crash
@@ -22,6 +23,7 @@ from hookline_hookspecs.replies import Reply
 from .. import clock
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
+from .forms import ask_values
 from .service import QuestionService, new_question_id
 from .showing import is_of_chat, show_question
 from .table import new_question
@@ -86,6 +88,12 @@ async def _ask_plugins(ctx: TurnContext, question: Question) -> AskResult:
 
 
 async def _ask_hook(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
+    if question.fields:
+        return await ask_values(question, partial(_ask_one, ctx))
+    return await _ask_one(ctx, question)
+
+
+async def _ask_one(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
     found = await ctx.engine.bus.first("on_question", ctx, question, str, QuestionAnswer)
     return QuestionAnswer(found) if isinstance(found, str) else found
 

@@ -14,19 +14,18 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import (
     QUESTIONS_TOPIC,
-    NoSuchChoice,
     NotAnswerable,
     Question,
     QuestionAnswer,
     QuestionClosed,
     QuestionState,
     StoredQuestion,
-    find_choice,
 )
 from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..engine import Engine
+from .forms import read_answer
 from .posted import PostedAnswers
 from .showing import show_question
 from .table import QuestionTable, new_question
@@ -81,13 +80,7 @@ class QuestionService:
             raise QuestionClosed(closed_text(question))
         if not await self.may_answer(question, channel, user_id):
             raise NotAnswerable(NOT_ANSWERABLE)
-        found = find_choice(typed, question.choices) if question.choices else (typed.strip(), "")
-        if found is None or not found[0]:
-            raise NoSuchChoice(
-                f"{typed.strip()!r} is not one of the choices. Answer with a number or one of: "
-                f"{', '.join(question.choices)}."
-            )
-        answer = QuestionAnswer(*found, by=f"{channel}:{user_id}")
+        answer = QuestionAnswer(*read_answer(question, typed), by=f"{channel}:{user_id}")
         if question.handler:
             return await self._posted.answer(question, answer, message_id)
         return await self.settle(question, answer, message_id)

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs.drivers import Batch, Store
+from hookline_hookspecs.forms import fields_from_json, fields_to_json
 from hookline_hookspecs.messages import TextBlock
 from hookline_hookspecs.origins import Origin, origins_from_json, origins_to_json
-from hookline_hookspecs.questions import Question, QuestionAnswer, QuestionState, StoredQuestion
+from hookline_hookspecs.questions import (
+    DENY,
+    Question,
+    QuestionAnswer,
+    QuestionState,
+    StoredQuestion,
+)
 
 from .. import clock
 from ..store.journal import Statement, queries
@@ -258,6 +265,7 @@ def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> St
         "marks": list(question.marks),
         "covers": list(question.covers),
         "data": dict(question.data),
+        "fields": fields_to_json(question.fields),
     }
     row = {name: getattr(question, name) for name in _COLUMNS}
     row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
@@ -291,6 +299,7 @@ def new_question(
         "open",
         marks=question.marks,
         covers=question.covers,
+        fields=question.fields,
     )
 
 
@@ -299,7 +308,7 @@ def _first(rows: Sequence[Mapping[str, Any]]) -> StoredQuestion | None:
 
 
 def _question(row: Mapping[str, Any]) -> StoredQuestion:
-    """The question in a row. A damaged one has no choices, so that it can only be denied."""
+    """The question in a row. A damaged one can only be denied."""
     try:
         body = json.loads(row["body"])
         choices = tuple(str(choice) for choice in body["choices"])
@@ -308,10 +317,12 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         marks = tuple(str(mark) for mark in body["marks"])
         covers = tuple(str(covered) for covered in body["covers"])
         data = dict(body.get("data") or {})
+        fields = fields_from_json(body.get("fields") or ())
     except (ValueError, LookupError, TypeError):
-        text, preview, choices, reason, tool = "(This question cannot be read.)", "", (), "", ""
+        text, preview, choices = "(This question cannot be read.)", "", (DENY,)
+        reason = tool = ""
         marks = covers = ()
-        data = {}
+        data, fields = {}, ()
     answer = None
     if row["state"] == "answered":
         answer = QuestionAnswer(row["choice"], row["words"], row["answered_by"])
@@ -341,4 +352,5 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         row["handler"],
         row["subject"],
         data,
+        fields=fields,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookline_hookspecs.forms import describe_field
 from hookline_hookspecs.questions import StoredQuestion, marked_preview
 from hookline_hookspecs.visible_text import code_block, on_one_line, spell_out
 
@@ -23,6 +24,8 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     lines.append(spell_out(question.text))
     if question.preview:
         lines.append(code_block(spell_out(marked_preview(question.preview, question.marks))))
+    if question.fields or not question.choices:
+        return "\n".join([*lines, *_how_to_write(question)])
     for number, choice in enumerate(question.choices, 1):
         lines.append(f"{number}. {spell_out(choice)}")
         covered = question.covers[number - 1] if number <= len(question.covers) else ""
@@ -31,6 +34,19 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
         f"Answer with a number. If several questions are open: /questions answer {question.id} 1"
     )
     return "\n".join(lines)
+
+
+def _how_to_write(question: StoredQuestion) -> list[str]:
+    """The values of a form, and how its values or other words are sent."""
+    lines = [f"- {spell_out(describe_field(field))}" for field in question.fields]
+    what = "the answer"
+    if question.fields:
+        what = "the value" if len(question.fields) == 1 else "a line `name: value` for each"
+    decline = f", or {question.choices[-1]}" if question.choices else ""
+    return [
+        *lines,
+        f"Reply to this message with {what}{decline}, or /questions answer {question.id} …",
+    ]
 
 
 def closing_text(question: StoredQuestion) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.forms import FormField
 from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.optional_services import Access, QuestionChat
 from hookline_hookspecs.questions import QuestionClosed, QuestionError, StoredQuestion
@@ -324,3 +326,61 @@ async def test_host_service_refuses_what_is_no_choice(harness: Make) -> None:
     assert GatewayHost in h.runtime.engine.services
     with pytest.raises(QuestionError, match="'perhaps' is not one of the choices"):
         await h.runtime.engine.services[Questions].answer(question.id, "perhaps", "fake", "boss")
+
+
+class AsksForm(Plugin):
+    """A tool that asks for two values."""
+
+    @tool(read_only=True)
+    async def book(self, ctx: Any) -> str:
+        """Book."""
+        fields = (
+            FormField("seats", "How many?", "integer", maximum=8),
+            FormField("place", "Where?", options=(("in", "Inside"), ("out", "Outside"))),
+        )
+        question = Question("A table?", ("Decline",), kind="form", fields=fields)
+        return str(await ctx.ask(question))
+
+
+async def _form(harness: Make, *typed: str) -> tuple[Any, list[str]]:
+    h = harness
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    await h.channel.say("go")
+    await until(lambda: any(one.question for one in h.channel.sent))
+    (shown,) = [one for one in h.channel.sent if one.question]
+    for number, text in enumerate(typed):
+        await h.channel.say(text, reply_to=f"delivered-{h.channel.sent.index(shown) + 1}")
+        await until(partial(_has_replies, h, 2 + number))
+    await until(lambda: any(one.text == "done" for one in h.channel.sent))
+    return shown, [one.text for one in h.channel.sent]
+
+
+def _has_replies(h: Any, count: int) -> bool:
+    return len(h.channel.sent) >= count
+
+
+def test_form_is_one_question_that_a_reply_with_its_values_answers(harness: Make) -> None:
+    h = harness(People, AsksForm, model=[[calls("book")], "done"])
+    wrong = "seats: 9\nplace: outside"
+    shown, texts = h.run(_form(h, wrong, "seats: 2\nplace: outside"))
+    assert shown.choices == ("Decline",)
+    assert "- seats: How many?\n- place: Where? (1 Inside, 2 Outside)" in shown.text
+    assert "Nothing was sent. seats: the maximum is 8." in texts
+    assert told(h) == '{"seats": 2, "place": "out"}'
+
+
+def test_form_is_declined_by_its_button(harness: Make) -> None:
+    h = harness(People, AsksForm, model=[[calls("book")], "done"])
+
+    async def story() -> None:
+        await h.aopen()
+        await h.runtime.gateway_host.recover()
+        await h.channel.say("go")
+        await until(lambda: any(one.question for one in h.channel.sent))
+        (shown,) = [one for one in h.channel.sent if one.question]
+        await press(h, shown.question, "Decline")
+        await until(lambda: any(one.text == "done" for one in h.channel.sent))
+
+    h.run(story())
+    assert told(h) == "Decline"

@@ -9,6 +9,7 @@ from typing import get_args
 
 from hookline_hookspecs import Host, Questions
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.forms import describe_field
 from hookline_hookspecs.questions import QuestionError, QuestionKind, StoredQuestion, marked_preview
 from hookline_hookspecs.visible_text import spell_out
 
@@ -50,6 +51,8 @@ def _lines(question: StoredQuestion) -> str:
     lines += _indented(spell_out(question.text), "  ")
     if question.preview:
         lines += _indented(spell_out(marked_preview(question.preview, question.marks)), "  │ ")
+    for field in question.fields:
+        lines += _indented(f"- {spell_out(describe_field(field))}", "  ")
     for number, choice in enumerate(question.choices, 1):
         lines += _indented(f"{number}. {spell_out(str(choice))}", "  ")
     return "\n".join(lines)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Page, Route
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .page import Pages
 
 PATH = "/inbox"
+FIELD_PREFIX = "value."
+"""Before the names of a question's fields in the form."""
 MAX_OUTCOME_CHARS = 500
 """Characters shown of what a plugin has done after an answer."""
 
@@ -45,9 +48,17 @@ class Inbox:
     async def answer(self, request: RequestLike) -> Redirect:
         """``POST /inbox``: answer the question ``question`` of ``session`` with ``choice``."""
         who, form = identity(request), await read_form(request)
+        choice = form.get("choice") or _values(form)
+        answer = {"question": form.get("question", ""), "choice": choice}
         try:
-            outcome = await self._pages().sender.answer(who, form.get("session", ""), form)
+            outcome = await self._pages().sender.answer(who, form.get("session", ""), answer)
         except Problem as problem:
             return Redirect(PATH, problem.message, "bad")
         shown = on_one_line(outcome, MAX_OUTCOME_CHARS)
-        return Redirect(PATH, shown or f"Answered: {form['choice']}.")
+        return Redirect(PATH, shown or f"Answered: {on_one_line(choice, MAX_OUTCOME_CHARS)}.")
+
+
+def _values(form: Mapping[str, str]) -> str:
+    """The values of a question's fields, as the JSON object that answers it."""
+    fields = [name for name in form if name.startswith(FIELD_PREFIX)]
+    return json.dumps({name.removeprefix(FIELD_PREFIX): form[name] for name in fields})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hookline_hookspecs import Access, Choice, Host, Reply, StoredQuestion, StoreError
@@ -261,6 +261,8 @@ def _as_json(question: StoredQuestion, session: str) -> dict[str, Any]:
         "asker": f"{question.channel}:{question.asker}" if question.asker else "",
         "inbox": True,
         "elsewhere": bool(question.handler),
+        "fields": [{**asdict(one), "choices": one.choices} for one in question.fields],
+        "takes_words": not question.choices and not question.fields,
     }
 
 

@@ -33,6 +33,30 @@ function Countdown({ expires }) {
   return html`<span class="quiet small" role="timer">${left(Math.ceil(expires - now))}</span>`;
 }
 
+/** The values that a question asks for, and a button that sends them. @param {{question: any, send: (answer: string) => void}} props */
+function Fields({ question, send }) {
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const data = Object.fromEntries(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+    send(question.takes_words ? String(data.words) : JSON.stringify(data));
+  };
+  return html`<form class="actions fields" onSubmit=${submit}>
+    ${(question.fields ?? []).map(
+      (/** @type {any} */ field) => html`<label>
+        <${Visible} text=${field.label} />
+        ${field.choices.length
+          ? html`<select name=${field.name}>
+              ${!field.required && html`<option></option>`}
+              ${field.choices.map((/** @type {string} */ one) => html`<option>${one}</option>`)}
+            </select>`
+          : html`<input name=${field.name} autocomplete="off" defaultValue=${field.default ?? ""} />`}
+      </label>`,
+    )}
+    ${question.takes_words && html`<label>Answer <input name="words" autocomplete="off" required /></label>`}
+    <button class="primary">Send</button>
+  </form>`;
+}
+
 /** "Other" is typed in the composer. */
 const write = () => /** @type {HTMLElement|null} */ (document.querySelector(".composer textarea"))?.focus();
 
@@ -75,6 +99,9 @@ export function QuestionDock({ question, answer, problem }) {
       ${question.preview && html`<pre class="command"><${Command} text=${question.preview} marks=${question.marks} /></pre>`}
     </div>
     ${problem && html`<p class="bad small" role="alert">${problem}</p>`}
+    ${may && (question.fields?.length || question.takes_words)
+      ? html`<${Fields} question=${question} send=${press} />`
+      : null}
     ${may
       ? html`<div class="actions">
           ${(question.choices ?? []).map(
