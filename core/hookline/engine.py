@@ -15,6 +15,7 @@ from hookline_hookspecs.errors import BadRequest, StoreError
 from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host
 from hookline_hookspecs.network import Http
+from hookline_hookspecs.own_programs import add_writable_folder
 from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.questions import Question
 from hookline_hookspecs.secrets import ProcessFilter
@@ -199,6 +200,8 @@ class Engine:
         self._secrets = ProcessFilter()
         filter_log_records()
         self.hide_secrets(loaded.secrets)
+        for folder in (Path(self.config.workspace), *self._allowed_roots()):
+            add_writable_folder(folder.expanduser())
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}
@@ -256,8 +259,13 @@ class Engine:
         """Guarded file access to a workspace."""
         from .io.paths import PathGuard
 
-        roots = [Path(root) for root in self.config.paths.allowed_roots]
-        return PathGuard(workspace, roots, self.home)
+        guard = PathGuard(workspace, self._allowed_roots(), self.home)
+        for root in guard.roots:
+            add_writable_folder(root)
+        return guard
+
+    def _allowed_roots(self) -> list[Path]:
+        return [Path(root) for root in self.config.paths.allowed_roots]
 
     def storage(self, plugin: str, package: str | None) -> PluginStorage:
         """A plugin's storage; ``package`` is the Python package with its SQL files."""

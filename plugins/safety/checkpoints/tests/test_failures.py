@@ -470,3 +470,20 @@ def test_unreadable_file_is_left_alone(chat: WorkspaceChat) -> None:
     chat.rewind(chat.hashes()[0])
     assert (chat.work / "a").read_text() == "1"
     assert stat.S_IMODE((chat.work / "closed").stat().st_mode) == 0
+
+
+def test_git_of_the_workspace_is_never_run(
+    chat: WorkspaceChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = chat.work / ".venv/bin"
+    ran = chat.home / "ran"
+
+    def plant() -> None:
+        chat.put(".venv/bin/git", f'#!/bin/sh\ntouch "{ran}"\nexec {GIT} "$@"\n', 0o755)
+
+    chat.put("kept", "before")
+    chat.turn("write a program", plant)
+    monkeypatch.setenv("PATH", f"{planted}:{os.environ['PATH']}")
+    chat.turn("change a file", lambda: chat.put("kept", "after"))
+    assert chat.hashes()
+    assert not ran.exists()

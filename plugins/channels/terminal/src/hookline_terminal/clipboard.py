@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sys
 import time
 import uuid
@@ -12,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 PROGRAM_TIMEOUT = 5.0
 """Seconds for each program."""
@@ -49,13 +50,13 @@ async def read_clipboard(env: Mapping[str, str] = os.environ) -> ClipboardConten
 
 def _programs(env: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the commands that read a picture and text, for each installed program."""
-    if env.get("WAYLAND_DISPLAY") and shutil.which("wl-paste"):
-        yield ["wl-paste", "--type", "image/png"], ["wl-paste", "--no-newline", "--type", "text"]
-    if env.get("DISPLAY") and shutil.which("xclip"):
-        clipboard = ["xclip", "-selection", "clipboard"]
+    if env.get("WAYLAND_DISPLAY") and (paste := own_program("wl-paste")):
+        yield [paste, "--type", "image/png"], [paste, "--no-newline", "--type", "text"]
+    if env.get("DISPLAY") and (xclip := own_program("xclip")):
+        clipboard = [xclip, "-selection", "clipboard"]
         yield [*clipboard, "-t", "image/png", "-o"], [*clipboard, "-o"]
-    if sys.platform == "darwin" and shutil.which("pngpaste"):
-        yield ["pngpaste", "-"], ["pbpaste"]
+    if sys.platform == "darwin" and (paste := own_program("pngpaste")):
+        yield [paste, "-"], ["/usr/bin/pbpaste"]
 
 
 def store_picture(folder: Path, data: bytes, kind: str) -> Path:

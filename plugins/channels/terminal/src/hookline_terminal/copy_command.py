@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+
+from hookline_hookspecs.own_programs import own_program
 
 COPY = "/copy"
 MAX_OSC52_BYTES = 74_000
@@ -43,9 +44,10 @@ def copy(text: str, env: Mapping[str, str], to_terminal: Callable[[str], None]) 
 
 
 def _pipe_to(argv: tuple[str, ...], data: bytes) -> bool:
-    if shutil.which(argv[0]) is None:
+    if (program := own_program(argv[0])) is None:
         return False
     try:
-        return subprocess.run(argv, input=data, timeout=2, capture_output=True).returncode == 0
+        done = subprocess.run([program, *argv[1:]], input=data, timeout=2, capture_output=True)
     except (OSError, subprocess.SubprocessError):
         return False
+    return done.returncode == 0

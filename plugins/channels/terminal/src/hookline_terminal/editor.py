@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 FALLBACKS = ("editor", "nano", "vim", "vi")
 """Programs to try if neither VISUAL nor EDITOR is set."""
@@ -27,8 +28,8 @@ def command(env: Mapping[str, str]) -> list[str]:
             except ValueError as error:
                 raise EditorFailed(f"{name} is not a command ({error}): {env[name]}") from None
     for name in FALLBACKS:
-        if shutil.which(name):
-            return [name]
+        if program := own_program(name):
+            return [program]
     raise EditorFailed("No editor found. Set EDITOR to the one you use, such as EDITOR=nano.")
 
 

@@ -10,7 +10,6 @@ import asyncio
 import codecs
 import os
 import re
-import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import Context, ContextBlock, Origin, OriginKind, Refused, ToolCall
+from hookline_hookspecs.own_programs import own_program
 from hookline_markdown import literal
 
 MAX_EDGE_CHARS = 10_000
@@ -93,7 +93,7 @@ class ShellEscape:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self, command: str) -> None:
-        shell = os.environ.get("SHELL") or shutil.which("bash") or "/bin/sh"
+        shell = os.environ.get("SHELL") or own_program("bash") or "/bin/sh"
         try:
             self._process = process = await asyncio.create_subprocess_exec(
                 *(shell, "-c", command),

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from hookline_hookspecs import Paths
+from hookline_hookspecs.own_programs import own_path, own_program
 
 MAX_FILES = 200_000
 """Listed names. In a larger workspace, the others are found by typing their folder."""
@@ -128,13 +129,15 @@ class WorkspaceFiles:
 def _git_files(root: Path) -> list[str]:
     """Return what git tracks or would track below ``root``; empty outside a repository."""
     # A repository's settings may name programs; the one that this command would run is turned off.
-    argv = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "-co", "--exclude-standard"]
+    if (git := own_program("git")) is None:
+        return []
+    argv = [git, "-c", "core.fsmonitor=false", "ls-files", "-z", "-co", "--exclude-standard"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
             argv,
             cwd=root,
-            env=env | {"GIT_OPTIONAL_LOCKS": "0"},
+            env=env | {"GIT_OPTIONAL_LOCKS": "0", "PATH": own_path()},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_TIMEOUT,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from hookline_hookspecs import CommandError, HooklineError
 from hookline_hookspecs.cli import confirm, run_hookline, with_plugin
+from hookline_hookspecs.own_programs import own_program
 from pydantic import ValidationError
 
 from .approval_text import count_tools, describe_changes, describe_server, mask_secrets, single_line
@@ -226,7 +227,7 @@ def add(
         raise CommandError(f"{name}: {explain_error(error, values)[1]}", USAGE) from None
     text = jsonlib.dumps(values, ensure_ascii=False)
     run_hookline("config", "set", "--", f"plugins.mcp.servers.{name}", text)
-    if command and shutil.which(str(values["command"])) is None:
+    if command and own_program(str(values["command"])) is None:
         _warn(f"the program {single_line(command[0], 80)} was not found. Install it first")
     first = f"hookline mcp login {name}, then " if oauth else ""
     _say(f"{name} is in config.yaml. Next: {first}hookline mcp approve {name}")

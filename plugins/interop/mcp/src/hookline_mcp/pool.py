@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Host, Paths, ToolError
+from hookline_hookspecs.own_programs import own_path, own_program
 from hookline_toolmark import MARK, mark_command
 
 from .code_folders import server_code_folders
@@ -171,6 +171,7 @@ class ConnectionPool:
         config = server.config
         env = self._host.env
         variables = {name: env[name] for name in INHERITED_VARIABLES if env.get(name)}
+        variables["PATH"] = own_path(variables.get("PATH"))
         variables |= config.env
         variables[MARK] = uuid.uuid4().hex
         folder, program = _find_program(server, paths, variables.get("PATH"))
@@ -222,10 +223,13 @@ def _find_program(server: ToolServer, paths: Paths, path: str | None) -> tuple[P
     """Return a server's working folder and program. Raises ``ToolError`` if either is missing."""
     config = server.config
     folder = Path(config.cwd).expanduser() if config.cwd else paths.workspace
-    program = shutil.which(config.command, path=path)
+    program = own_program(config.command, path=path)
     if program is None or not folder.is_dir():
         problem = f"folder {folder} not found. Create it or correct `cwd`"
         if program is None:
-            problem = f"program {config.command} not found. Install it or write its full path"
+            problem = (
+                f"program {config.command} not found on PATH outside of folders that tools may "
+                "write. Install it or write its full path"
+            )
         raise ToolError(f"cannot start MCP server {server.name}: {problem}")
     return folder, str(Path(program).absolute())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 from .inside import filters
 from .limits import Limits
@@ -78,7 +79,7 @@ def _filtered(folder: Path) -> list[str]:
 
     There is no filter without bash, which opens the descriptor, or for other machine types.
     """
-    bash = shutil.which("bash", path="/usr/bin:/bin")
+    bash = own_program("bash", path="/usr/bin:/bin")
     file = filter_file(folder)
     if bash is None or file is None:
         return [_program()]
@@ -98,7 +99,10 @@ def filter_file(folder: Path) -> Path | None:
 
 
 def _program() -> str:
-    return shutil.which("bwrap") or "bwrap"
+    program = own_program("bwrap")
+    if program is None:
+        raise FileNotFoundError("bwrap is not installed where no tool may write")
+    return program
 
 
 def _isolated() -> Iterator[str]:

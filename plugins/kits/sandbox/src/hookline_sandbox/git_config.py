@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 _GIT_TIMEOUT = 5
 """Seconds."""
@@ -101,7 +102,7 @@ def _written(text: bytes, settings: Mapping[str, Sequence[str]]) -> bytes:
 
 def _git(*arguments: str, stdin: bytes = b"") -> str:
     """Return what git prints. Raises Unreadable if it fails or is missing."""
-    git = shutil.which("git")
+    git = own_program("git")
     if git is None:
         raise Unreadable
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+
+from hookline_hookspecs.own_programs import own_program
 
 _PROBE_SECONDS = 2
 
@@ -55,7 +56,7 @@ def found() -> Found:
 def _bubblewrap() -> tuple[str, str]:
     from .bubblewrap import probe
 
-    if shutil.which("bwrap") is None:
+    if own_program("bwrap") is None:
         install = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
         return "there is no bwrap on this machine's PATH", install
     reason = _failure(probe())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 _GIT_TIMEOUT = 5
 """Seconds."""
@@ -33,7 +34,7 @@ def furnish(home: Path, tools: Iterable[Path]) -> None:
 
 
 def _write_identity(file: Path) -> None:
-    git = shutil.which("git")
+    git = own_program("git")
     if git is None or os.path.lexists(file):
         return
     for name, value in _identity(git, str(Path.home()), os.environ.get("XDG_CONFIG_HOME", "")):

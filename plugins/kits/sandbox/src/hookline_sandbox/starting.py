@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from hookline_hookspecs.own_programs import own_program
 
 from .limits import Limits
 
@@ -41,7 +42,7 @@ def started(
 
     ``local_ports`` of this machine are reached through the proxy at the same ports.
     """
-    bash = shutil.which("bash", path="/usr/bin:/bin")
+    bash = own_program("bash", path="/usr/bin:/bin")
     if bash and proxy is None:
         return limits.shell(bash, argv)
     return by_python(argv, limits, proxy=proxy, local_ports=local_ports)

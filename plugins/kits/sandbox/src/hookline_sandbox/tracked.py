@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_program
 
 _GIT_TIMEOUT = 5
 """Seconds."""
@@ -66,7 +67,7 @@ def _repository(path: str, workspace: str) -> str | None:
 
 
 def _tracked(repository: str, paths: Sequence[str]) -> set[str]:
-    git = shutil.which("git")
+    git = own_program("git")
     if git is None:
         return set()
     argv = [git, *_OWN_GIT, "-C", repository, "--literal-pathspecs", "ls-files", "-s", "-z", "--"]

@@ -9,9 +9,10 @@ can unset it. So the hard limit on POSIX message queues, which almost nothing us
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
+
+from hookline_hookspecs.own_programs import own_program
 
 __all__ = [
     "LIMIT",
@@ -76,8 +77,8 @@ def mark_command(argv: Sequence[str]) -> list[str]:
     """
     if sys.platform != "linux" or has_lowered_limit():
         return list(argv)
-    if bash := shutil.which("bash"):
+    if bash := own_program("bash"):
         return [bash, "--norc", "-c", _BY_BASH, str(LIMIT), *argv]
-    if prlimit := shutil.which("prlimit"):
+    if prlimit := own_program("prlimit"):
         return [prlimit, f"--msgqueue={LIMIT}:{LIMIT}", *argv]
     return [sys.executable, "-I", "-S", "-c", _BY_PYTHON, str(LIMIT), *argv]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Host, Refused
+from hookline_hookspecs.own_programs import own_path, own_program
 
 from .archives import MAX_ARCHIVE_BYTES
 
@@ -59,8 +59,6 @@ async def fetch_repository(host: Host, url: str, reference: str, into: Path) -> 
         FetchFailed: git is missing or failed.
     """
     _check_address(host, url, reference)
-    if shutil.which("git") is None:
-        raise FetchFailed("git is not installed; download an archive of the repository instead")
     bare, archive, empty = into / "bare", into / "source.tar", into / "empty"
     empty.mkdir()
     branch = ("--branch", reference) if reference else ()
@@ -89,9 +87,11 @@ def _check_address(host: Host, url: str, reference: str) -> None:
 
 
 async def _run_git(home: Path, *arguments: str, watched: Path | None = None) -> str:
+    if (program := own_program("git")) is None:
+        raise FetchFailed("git is not installed; download an archive of the repository instead")
     settings = [part for setting in GIT_SETTINGS for part in ("-c", setting)]
     process = await asyncio.create_subprocess_exec(
-        "git",
+        program,
         *settings,
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
@@ -132,6 +132,7 @@ def _environment(home: Path) -> dict[str, str]:
     passed = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
     return {
         **passed,
+        "PATH": own_path(),
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home),
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -8,14 +8,15 @@ and known hosts, and never prompts.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_path, own_program
 
 from .team_store import StoreUnreachable
 
 GIT_TIMEOUT = 60.0
-_INHERITED = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSH_AUTH_SOCK")
+_INHERITED = ("TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSH_AUTH_SOCK")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "HTTPS_PROXY", "https_proxy")
 _SSH = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oConnectTimeout=10"
 _CONFIG = """\
@@ -64,7 +65,7 @@ def git(
     Raises:
         GitFailed: git is missing, timed out, or ended with another exit code.
     """
-    if shutil.which("git") is None:
+    if (program := own_program("git")) is None:
         raise GitFailed("git is not installed, and the team's skills are in a git repository")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = directory / "hookline.gitconfig"
@@ -72,7 +73,7 @@ def git(
         temporary = config.with_suffix(f".{os.getpid()}")
         temporary.write_text(_CONFIG, "ascii")
         temporary.replace(config)
-    command = ["git", "--no-pager", f"--git-dir={directory}", *arguments]
+    command = [program, "--no-pager", f"--git-dir={directory}", *arguments]
     try:
         done = subprocess.run(
             command,
@@ -107,6 +108,7 @@ def _environment(directory: Path, config: Path, index: Path | None) -> dict[str,
     names = (*_INHERITED, *_CERTIFICATES)
     found = {name: os.environ[name] for name in names if name in os.environ}
     found |= {
+        "PATH": own_path(),
         "HOME": str(directory),
         "XDG_CONFIG_HOME": str(directory),
         "LC_ALL": "C",

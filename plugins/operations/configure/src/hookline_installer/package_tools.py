@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from hookline_hookspecs.own_programs import own_program
 
 from .environment import Environment
 from .errors import InstallerError
@@ -105,8 +106,8 @@ class UvTool:
 
 def choose_tool(environment: Environment, folder: Path) -> PackageTool:
     """pip if the interpreter has it, else uv. Raises InstallerError if there is neither."""
-    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    uv = uv or shutil.which(os.environ.get("UV", ""))  # set by `uv run`
+    uv = own_program("uv") or own_program("uv", path=str(Path(sys.executable).parent))
+    uv = uv or own_program(os.environ.get("UV", ""))  # set by `uv run`
     if not environment.has_pip and uv is None:
         raise InstallerError(_no_tool(environment))
     name = "pip" if environment.has_pip else "uv"

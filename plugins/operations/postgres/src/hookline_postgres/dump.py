@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.own_programs import own_program
 from psycopg.conninfo import conninfo_to_dict
 
 from .address import DatabaseAddress
@@ -15,7 +15,7 @@ from .address import DatabaseAddress
 
 def dump_database(where: DatabaseAddress, path: Path) -> None:
     """Write a dump for ``pg_restore`` to the new file ``path``. Raises ``StoreError``."""
-    if (program := shutil.which("pg_dump")) is None:
+    if (program := own_program("pg_dump")) is None:
         raise StoreError(
             f"A dump of {where.shown} needs pg_dump, which is not installed. Install PostgreSQL's "
             "client programs, or run `pg_dump --format=custom` on the server."

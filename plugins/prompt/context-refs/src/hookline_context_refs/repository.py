@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hookline_hookspecs.own_programs import own_path, own_program
+
 from .reference_content import UnresolvedReference
 
 MAX_OUTPUT_BYTES = 4_000_000
@@ -106,6 +108,7 @@ def _environment() -> dict[str, str]:
     """Return what git needs of this process's environment, without any ``GIT_*``."""
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     ours = {
+        "PATH": own_path(),
         "LC_ALL": "C",
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_ATTR_NOSYSTEM": "1",
@@ -138,7 +141,7 @@ async def _git(
     arguments: Sequence[str], folder: Path, env: Mapping[str, str], seconds: float
 ) -> tuple[int, str, str, bool]:
     """Return exit code, output, errors, and whether the output is complete."""
-    program = shutil.which("git")
+    program = own_program("git")
     if program is None:
         raise UnresolvedReference("git is not installed")
     options = ("--no-pager", "-c", "core.quotePath=false", "-c", f"core.hooksPath={os.devnull}")

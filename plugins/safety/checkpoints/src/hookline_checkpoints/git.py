@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+
+from hookline_hookspecs.own_programs import own_path, own_program
 
 from .errors import DiskFull, GitFailed
 
@@ -24,7 +25,7 @@ MIN_GIT_VERSION = (2, 31)
 """The first version with ``rev-list --disk-usage``."""
 FIX = f"Install git {MIN_GIT_VERSION[0]}.{MIN_GIT_VERSION[1]} or newer."
 _CHECK_TIMEOUT = 2.0
-_INHERITED = ("PATH", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_INHERITED = ("TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _MAX_ERROR_CHARS = 300
 _FULL = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "SIGXFSZ")
 """Errors of git, or the signal, when it cannot write any more."""
@@ -84,7 +85,7 @@ class Git:
         self, *arguments: str, folder: Path | None = None, holding: Sequence[int] = ()
     ) -> AsyncIterator[Process]:
         """Run git with open pipes; it is killed if it still runs at the end of the block."""
-        program = shutil.which("git")
+        program = own_program("git")
         if program is None:
             raise GitFailed("git is not installed")
         tree = () if folder is None else (f"--work-tree={folder}",)
@@ -114,7 +115,7 @@ async def missing_git(folder: Path) -> str:
     """Return why git cannot be used, run in ``folder``; empty if it can."""
     if os.open not in os.supports_dir_fd:
         return "checkpoints need Linux, macOS or another POSIX system"
-    if shutil.which("git") is None:
+    if own_program("git") is None:
         return "git is not installed"
     try:
         async with asyncio.timeout(_CHECK_TIMEOUT):
@@ -170,7 +171,8 @@ def _settings(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _inherited() -> dict[str, str]:
-    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return {**kept, "PATH": own_path()}
 
 
 def _environment(directory: Path) -> dict[str, str]:

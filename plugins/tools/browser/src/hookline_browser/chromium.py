@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hookline_hookspecs import Storage
+from hookline_hookspecs.own_programs import own_program
 from hookline_hookspecs.process_lock import ProcessLock
 from hookline_sandbox import allowed
 
@@ -37,7 +38,7 @@ _PREFIX = "hookline-browser-"
 def find_program(executable: str | None) -> str | None:
     """Return the path of Chromium's program, or None."""
     names = (executable,) if executable else PROGRAM_NAMES
-    return next((found for name in names if (found := shutil.which(name))), None)
+    return next((found for name in names if (found := own_program(name))), None)
 
 
 def is_root() -> bool:

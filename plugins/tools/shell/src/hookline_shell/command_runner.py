@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from hookline_hookspecs import ToolError
+from hookline_hookspecs.own_programs import own_program
 from hookline_toolmark import MARK
 
 from . import processes
@@ -139,7 +139,7 @@ def find_shell() -> str:
     Raises:
         ToolError: neither is installed.
     """
-    found = shutil.which("bash") or shutil.which("sh")
+    found = own_program("bash") or own_program("sh")
     if found is None:
         raise ToolError("neither bash nor sh is on this machine's PATH; install one of them")
     real = os.path.realpath(found)

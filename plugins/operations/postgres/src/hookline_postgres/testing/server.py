@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from hookline_hookspecs.own_programs import own_program
+
 SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",
@@ -39,7 +41,7 @@ def programs() -> Path | None:
     if spec is not None and spec.origin is not None:
         return Path(spec.origin).parent / "pginstall" / "bin"
     installed = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))]
-    found = shutil.which("initdb") or next(iter(installed[::-1]), None)
+    found = own_program("initdb") or next(iter(installed[::-1]), None)
     return Path(found).parent if found else None
 
 

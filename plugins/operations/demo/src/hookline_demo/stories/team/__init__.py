@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
+
+from hookline_hookspecs.own_programs import own_program
 
 from ...process import RUN_TIMEOUT, ask, command, started
 from ...screen import Screen
@@ -28,13 +29,13 @@ COLUMNS = ("Ann, 1st", "Ann, 2nd", "Ann, 3rd", "Ben, 1st", "no team")
 def tell(stage: Stage, screen: Screen) -> bool:
     """Run Ann's sessions, the review, and Ben's first session; return True if the checks pass."""
     screen.say(RECORDED_NOTICE, "bold")
-    if shutil.which("git") is None:
+    if (git := own_program("git")) is None:
         screen.say("The team's skills are in a git repository, and git is not installed.", "bad")
         return False
     screen.say()
     ben, alone = Stage.set_up("team"), Stage.set_up("team")
     try:
-        _create_team(stage, ben)
+        _create_team(git, stage, ben)
         results = [_ship(stage, screen, "Ann", number, *ANN[number]) for number in range(3)]
         approved = _share(stage, ben, screen)
         results.append(_ship(ben, screen, "Ben", 0, *BEN))
@@ -53,10 +54,10 @@ def tell(stage: Stage, screen: Screen) -> bool:
     return not wrong
 
 
-def _create_team(ann: Stage, ben: Stage) -> None:
+def _create_team(git: str, ann: Stage, ben: Stage) -> None:
     """Create the team's repository; make both homes trust Ben, the reviewer."""
     store = ann.folder / "team.git"
-    subprocess.run(["git", "init", "--quiet", "--bare", str(store)], check=True)
+    subprocess.run([git, "init", "--quiet", "--bare", str(store)], check=True)
     for stage, name in ((ann, "Ann"), (ben, "Ben")):
         key = ask(stage, "skills", "key", "--name", name, "--json")
     for stage in (ann, ben):
