@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hookline_sandbox import Method, found
 from support.machine import Machine
-from support.sandboxes import skip_unless_git_can_write
 
 
 def command_result(machine: Machine, command: str, *options: str) -> str:
@@ -45,7 +44,6 @@ def test_mode_is_kept_with_its_session(machine: Machine) -> None:
 
 @pytest.mark.slow
 def test_destructive_command_with_checkpoint_runs_and_can_be_rewound(repository: Machine) -> None:
-    skip_unless_git_can_write()
     machine = repository
     options = ("--no-input", "--session", "s")
     assert command_result(machine, "git checkout -- .", *options).endswith("[exit code 0]")

@@ -89,7 +89,7 @@ async def test_sandbox_is_the_default_for_everyone_who_is_not_at_the_terminal(
 
 
 @pytest.mark.parametrize("who", [{}, BEFOREHAND], ids=["in person", "beforehand"])
-async def test_command_of_the_operator_is_sandboxed_but_not_by_landlock(
+async def test_command_of_the_operator_is_sandboxed(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     chats: Path,
@@ -97,7 +97,8 @@ async def test_command_of_the_operator_is_sandboxed_but_not_by_landlock(
     who: dict[str, Any],
 ) -> None:
     result = await shell_of().bash(make_context(work(chats), **who), f"cat {chats}/config.yaml")
-    assert ("very-secret" in result.text) is (each_sandbox == "landlock")
+    assert not result.ok
+    assert "very-secret" not in result.text
 
 
 async def test_sandbox_can_be_switched_off(
@@ -181,7 +182,7 @@ async def test_home_inside_the_workspace_is_not_visible(
         assert "written" in text
 
 
-async def test_control_files_are_read_only(
+async def test_control_files_cannot_be_changed(
     shell_of: Callable[..., Shell],
     make_context: Callable[..., Any],
     tmp_path: Path,
@@ -200,9 +201,14 @@ async def test_control_files_are_read_only(
         "mv .git old && mkdir -p .git/hooks && echo x > .git/hooks/pre-commit;"
         "mv .github gone; mv .git/hooks .git/hooks2; cat AGENTS.md"
     )
-    text = (await shell_of().bash(ctx, command)).text
-    assert "before" in text
+    result = await shell_of().bash(ctx, command)
     found = {str(p.relative_to(project)): p.read_text() for p in project.rglob("*") if p.is_file()}
+    if each_sandbox == "landlock":  # put back afterwards; what was moved has names nobody follows
+        assert "AGENTS.md" in "".join(result.notes)
+        moved = ("old/", "gone/", ".git/hooks2/")
+        found = {name: text for name, text in found.items() if not name.startswith(moved)}
+    else:
+        assert "before" in result.text
     assert found == {
         ".git/config": "before",
         "AGENTS.md": "before",

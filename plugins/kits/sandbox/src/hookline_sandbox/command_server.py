@@ -32,8 +32,14 @@ class SandboxEnded(Exception):
 
 
 def server_argv() -> list[str]:
-    """Return the command line of the server, to be wrapped by a sandbox."""
+    """Return the command line of the server, to be wrapped by a sandbox with namespaces."""
     return [str(interpreter()), "-I", "-S", "-c", inside("server.main()")]
+
+
+def landlock_server_argv(settings: Mapping[str, object]) -> list[str]:
+    """Return the command line of a server that confines each command with Landlock."""
+    code = inside("landlock_server.main()")
+    return [str(interpreter()), "-I", "-S", "-c", code, json.dumps(settings)]
 
 
 class CommandServer:
@@ -97,10 +103,12 @@ class CommandServer:
         environment: Mapping[str, str],
         mark: str,
         output: int,
+        confinement: Mapping[str, object] | None = None,
     ) -> Command:
         """Start a command whose output goes to the descriptor ``output``.
 
         mark: an entry of its environment (``NAME=value``) by which its processes are found.
+        confinement: for a server that confines each command.
 
         Raises:
             SandboxEnded: the sandbox has ended.
@@ -108,6 +116,7 @@ class CommandServer:
         number = next(self._numbers)
         self._codes[number] = asyncio.get_running_loop().create_future()
         request = {"argv": list(argv), "env": dict(environment), "cwd": str(folder), "mark": mark}
+        request |= confinement or {}
         file = os.memfd_create("command", os.MFD_CLOEXEC)
         try:
             os.write(file, json.dumps(request).encode())

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from .limits import Limits
-from .starting import by_python, inside, interpreter, needed
+from .starting import PORT, by_python, inside, interpreter, needed
 from .tables import tables
 from .view import View, within
 
@@ -20,6 +20,25 @@ from .view import View, within
 def probe() -> list[str]:
     """Return a command line that succeeds where Landlock and seccomp work."""
     return [str(interpreter()), "-I", "-S", "-c", inside("landlock.probe()")]
+
+
+def probe_supervision() -> list[str]:
+    """Return a command line that succeeds where a network can be supervised under Landlock."""
+    call = inside("landlock.probe_supervision()")
+    return [str(interpreter()), "-I", "-S", "-c", call]
+
+
+def server_settings(view: View, *, supervised: bool) -> dict[str, object]:
+    """Return the settings of the server that starts commands (``inside/landlock_server.py``)."""
+    folders = [view.private / "tmp", view.private / "home", view.workspace, *view.writable]
+    return {
+        "proxy": str(view.proxy) if view.proxy else None,
+        "port": PORT,
+        "local_ports": list(view.local_ports),
+        "folders": [str(folder.resolve()) for folder in folders],
+        "hidden": _hidden(view),
+        "supervised": supervised,
+    }
 
 
 def wrapped(argv: Sequence[str], view: View, limits: Limits) -> list[str]:
@@ -34,16 +53,22 @@ def rules(view: View) -> dict[str, list[str]]:
         "read": [*_system(), *tables()["machine"], *map(str, needed())],
         "list": [],
     }
-    barred = {*view.findings.hidden, *view.findings.frozen, str(view.home)}
+    hidden = set(_hidden(view))
+    kept = set(view.kept)
+    frozen = [path for path in view.findings.frozen if path not in kept]
+    barred = hidden.union(frozen) - kept
     for kind, places in (("read", view.read_only), ("write", view.writable)):
         for place in places:
             _grant(granted, kind, str(place), {str(view.home)})
-    hidden = {*view.findings.hidden, str(view.home)}
-    for path in view.findings.frozen:
+    for path in frozen:
         _grant(granted, "read", path, hidden)
     for folder in filter(None, (view.workspace, view.repository)):
         _grant(granted, "write", str(folder), barred)
     return granted
+
+
+def _hidden(view: View) -> list[str]:
+    return [*view.findings.hidden, str(view.home)]
 
 
 def _grant(granted: dict[str, list[str]], kind: str, place: str, barred: set[str]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .control_files import Kept, keep
+from .control_files import Kept
 from .sandbox import Places, Sandbox
 
 
@@ -43,12 +44,17 @@ class ControlFileGuard:
             return undone
         if known is not None and known.left_by:
             undone = await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
-        kept = await asyncio.to_thread(lambda: keep(self._sandbox.findings(places)))
+        kept = await asyncio.to_thread(self._sandbox.keep, places)
         known = self._workspaces.setdefault(places.workspace, _Workspace(kept))
         if not known.running:
             known.kept = kept
         known.running += 1
         return undone
+
+    def kept(self, places: Places) -> Iterable[str]:
+        """Return the paths that are kept whole while commands run in the workspace."""
+        known = self._workspaces.get(places.workspace)
+        return known.kept.trees if known is not None and known.running else ()
 
     async def after(self, places: Places, key: str, *, left_running: bool) -> list[str]:
         """Put back what a command changed in the sandbox ``key``, and return that."""

@@ -11,12 +11,13 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import git_config
+from .kept_trees import Tree, make_parents, read_tree, write_tree
 from .repositories import link_target
 from .survey import Findings
 
@@ -30,15 +31,20 @@ _SAMPLE = ".sample"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What was found before a program: contents of files to be compared, and targets of links."""
+    """What was found before a program.
+
+    contents: of files to be compared. links: the targets of links. trees: whole files and folders,
+    which a program may change meanwhile.
+    """
 
     findings: Findings
     contents: dict[str, bytes]
     links: dict[str, str]
+    trees: dict[str, Tree] = field(default_factory=dict)
 
 
-def keep(findings: Findings) -> Kept:
-    """Keep what is compared later."""
+def keep(findings: Findings, whole: Iterable[str] = ()) -> Kept:
+    """Keep what is compared later, and ``whole`` files and folders that are small enough."""
     contents: dict[str, bytes] = {}
     links: dict[str, str] = {}
     for path in findings.compared:
@@ -47,7 +53,8 @@ def keep(findings: Findings) -> Kept:
     for path in findings.links:
         with suppress(OSError):
             links[path] = os.readlink(path)  # noqa: PTH115
-    return Kept(findings, contents, links)
+    found = ((path, read_tree(path)) for path in whole)
+    return Kept(findings, contents, links, {path: tree for path, tree in found if tree})
 
 
 def put_back(kept: Kept, now: Findings, roots: list[str], removed: Path) -> list[str]:
@@ -65,6 +72,8 @@ def put_back(kept: Kept, now: Findings, roots: list[str], removed: Path) -> list
         work.remove_new(path)
     for path, target in kept.links.items():
         work.restore_link(path, target)
+    for path, tree in kept.trees.items():
+        work.restore_tree(path, tree)
     return sorted(work.undone)
 
 
@@ -130,6 +139,24 @@ class _PutBack:
             os.symlink(target, name, dir_fd=folder)
             self.undone.add(self._shown(path))
 
+    def restore_tree(self, path: str, tree: Tree) -> None:
+        """Write a kept file or folder anew if it has changed.
+
+        A repository that was removed or renamed as a whole stays away.
+        """
+        if read_tree(path) == tree:
+            return
+        root = self._root(path)
+        *parents, name = os.path.relpath(path, root).split("/")
+        with suppress(OSError):
+            if not make_parents(root, parents, self._remove):
+                return
+            if os.path.lexists(path):
+                self._remove(path)
+            with self._folder(path) as (folder, _):
+                write_tree(tree, folder, name)
+            self.undone.add(self._shown(path))
+
     def _remove(self, path: str) -> None:
         """Move the file or folder aside, copy what is small, and delete it."""
         with suppress(OSError), self._folder(path) as (folder, name):
@@ -160,7 +187,7 @@ class _PutBack:
 
         Raises ``OSError`` if there is one.
         """
-        root = next(r for r in self._roots if path.startswith(r.rstrip("/") + "/"))
+        root = self._root(path)
         *parents, name = os.path.relpath(path, root).split("/")
         opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -172,6 +199,9 @@ class _PutBack:
             yield opened, name
         finally:
             os.close(opened)
+
+    def _root(self, path: str) -> str:
+        return next(r for r in self._roots if path.startswith(r.rstrip("/") + "/"))
 
     def _shown(self, path: str) -> str:
         return os.path.relpath(path, self._roots[0]).replace("../", "")

@@ -23,8 +23,14 @@ class Method(Enum):
 
     @property
     def has_namespaces(self) -> bool:
-        """Whether programs have their own mounts, processes and network, which can be guarded."""
+        """Whether programs have their own mounts, processes and network."""
         return self in (Method.BUBBLEWRAP, Method.NAMESPACES)
+
+    @property
+    def has_network(self) -> bool:
+        """Whether programs can have a guarded network."""
+        supervised = self is Method.LANDLOCK and not supervision_failure()
+        return self.has_namespaces or supervised
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,14 @@ def namespaces_failure() -> str:
     from .namespaces import probe
 
     return _failure(probe())
+
+
+@cache
+def supervision_failure() -> str:
+    """Return why the network cannot be supervised under Landlock; empty if it can."""
+    from .confinement import probe_supervision
+
+    return _failure(probe_supervision())
 
 
 def _landlock() -> str:

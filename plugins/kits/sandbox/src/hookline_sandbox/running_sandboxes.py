@@ -11,8 +11,9 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from .command_server import CommandServer, SandboxEnded, server_argv
+from .command_server import CommandServer, SandboxEnded
 from .control_file_guard import ControlFileGuard
 from .network_access import HostGuard
 from .proxy import Dialer, Proxy
@@ -40,7 +41,8 @@ class RunningSandbox:
     """A running sandbox.
 
     ``in_use`` counts its running commands. ``requests`` is the proxy's count when the last command
-    ended. ``has_processes``: commands left some.
+    ended. ``has_processes``: commands left some. ``confinement`` is that of the next command, if
+    each is confined by itself.
     """
 
     key: str
@@ -49,6 +51,7 @@ class RunningSandbox:
     files: dict[str, _Identity]
     server: CommandServer
     proxy: Proxy | None
+    confinement: dict[str, object] | None = None
     in_use: int = 0
     requests: int = 0
     has_processes: bool = False
@@ -59,6 +62,8 @@ class RunningSandbox:
         """Whether it shows exactly this view; what it hides or protects in addition may be gone."""
         if not self.server.is_alive or _folders(view) != _folders(self.view):
             return False
+        if self.confinement is not None:  # the findings go to each command
+            return self.view.findings.hidden == view.findings.hidden
         hidden = set(view.findings.hidden)
         shown = [path for path in self.view.findings.hidden if path not in hidden]
         if any(os.path.lexists(path) for path in shown):  # tracked by git meanwhile
@@ -76,7 +81,7 @@ class RunningSandbox:
 
 
 class RunningSandboxes:
-    """The running sandboxes, by key. Only for methods with namespaces."""
+    """The running sandboxes, by key."""
 
     def __init__(self, sandbox: Sandbox, guard: ControlFileGuard, dialer: Dialer) -> None:
         self._sandbox = sandbox
@@ -100,10 +105,7 @@ class RunningSandboxes:
         async with self._locks.setdefault(key, asyncio.Lock()):
             known = self._running.get(key)
             proxy = known.proxy.socket if known and known.proxy else None
-            ports = network.local_ports if network is not None else ()
-            view = await asyncio.to_thread(
-                self._sandbox.view, places, environment, key, proxy, ports
-            )
+            view = await self._view(key, places, environment, network, proxy)
             fits = known is not None and (proxy is not None) == (network is not None)
             lost = False
             if known is not None and not (fits and await asyncio.to_thread(known.fits, view)):
@@ -113,7 +115,9 @@ class RunningSandboxes:
             if known is None:
                 await self._close_idle()
                 known = await self._start(key, places, environment, network)
+                view = known.view
             known.in_use += 1
+            known.confinement = self._sandbox.confinement(view)
             return known, lost
 
     async def leave(self, running: RunningSandbox) -> tuple[list[str], dict[str, str]]:
@@ -155,12 +159,9 @@ class RunningSandboxes:
         proxy = await Proxy(self._dialer, network.guard).__aenter__() if network else None
         try:
             socket = proxy.socket if proxy else None
-            ports = network.local_ports if network is not None else ()
-            view = await asyncio.to_thread(
-                self._sandbox.view, places, environment, key, socket, ports
-            )
+            view = await self._view(key, places, environment, network, socket)
             files = await asyncio.to_thread(_identities, view)
-            argv = self._sandbox.command(server_argv(), places.workspace, view, ends_together=True)
+            argv = self._sandbox.server(places, view)
             inner = self._sandbox.environment(environment, key, socket)
             server = await CommandServer.start(argv, inner)
         except BaseException:
@@ -169,6 +170,20 @@ class RunningSandboxes:
             raise
         self._running[key] = RunningSandbox(key, places, view, files, server, proxy)
         return self._running[key]
+
+    async def _view(
+        self,
+        key: str,
+        places: Places,
+        environment: Mapping[str, str],
+        network: Network | None,
+        proxy: Path | None,
+    ) -> View:
+        ports = network.local_ports if network is not None else ()
+        kept = tuple(self._guard.kept(places))
+        return await asyncio.to_thread(
+            self._sandbox.view, places, environment, key, proxy, ports, kept
+        )
 
     async def _replace(self, running: RunningSandbox) -> None:
         """Close a sandbox that no longer fits, or let its last command close it."""

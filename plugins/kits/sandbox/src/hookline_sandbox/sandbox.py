@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import bubblewrap, namespaces
-from .control_files import Kept, put_back
+from .command_server import landlock_server_argv, server_argv
+from .control_files import Kept, keep, put_back
 from .limits import Limits
 from .methods import Found, Method, found
 from .private import PrivateFolders
@@ -40,11 +41,16 @@ REMOVED_FOLDER = "removed-control-files"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one program. ``refused`` returns why file tools may not open a path."""
+    """The places of one program. ``refused`` returns why file tools may not open a path.
+
+    shows_secrets: files such as ``.env`` are visible in the workspace if Landlock is used, because
+    it cannot hide a file and permit new ones beside it.
+    """
 
     folder: Path
     workspace: Path
     refused: Callable[[str], str | None]
+    shows_secrets: bool = False
 
 
 class Sandbox:
@@ -96,8 +102,9 @@ class Sandbox:
                 del kept[name]
         private = self._private.folder(key)
         if self.method is Method.LANDLOCK:
-            return kept | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
-        kept |= {"HOME": str(bubblewrap.HOME), "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox's own
+            kept |= {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
+        else:
+            kept |= {"HOME": str(bubblewrap.HOME), "TMPDIR": "/tmp"}  # noqa: S108 - its own
         return kept if proxy is None else kept | _PROXY_VARIABLES
 
     def wrapped(
@@ -110,7 +117,7 @@ class Sandbox:
     ) -> list[str]:
         """Return the command line that runs ``argv`` sandboxed; ``argv[0]`` is an absolute path.
 
-        proxy: the socket of a proxy, only with bubblewrap; Landlock cannot guard a network.
+        proxy: the socket of a proxy, only with namespaces; with Landlock only a server has one.
 
         Raises:
             RuntimeError: no method works here, or Landlock was asked for a network.
@@ -124,8 +131,12 @@ class Sandbox:
         key: str,
         proxy: Path | None = None,
         local_ports: tuple[int, ...] = (),
+        kept: Iterable[str] = (),
     ) -> View:
-        """Survey the workspace and return what a program sees."""
+        """Survey the workspace and return what a program sees.
+
+        kept: paths that :meth:`keep` kept whole.
+        """
         workspace = places.workspace
         repository = outer_repository(workspace)
         findings = self.findings(places)
@@ -146,6 +157,7 @@ class Sandbox:
             self._writable,
             proxy,
             local_ports if proxy is not None else (),
+            frozenset(kept).intersection(self._to_keep(places, findings)),
         )
 
     def findings(self, places: Places) -> Findings:
@@ -169,6 +181,38 @@ class Sandbox:
 
             return confinement.wrapped(argv, view, self._limits)
         raise RuntimeError(f"no sandbox for this program: {self.found.why}")
+
+    def server(self, places: Places, view: View) -> list[str]:
+        """Return the command line of a server that starts commands with ``view``.
+
+        Raises as :meth:`wrapped` does.
+        """
+        if self.method is not Method.LANDLOCK:
+            return self.command(server_argv(), places.workspace, view, ends_together=True)
+        from . import confinement
+
+        is_supervised = self.method.has_network
+        return landlock_server_argv(confinement.server_settings(view, supervised=is_supervised))
+
+    def confinement(self, view: View) -> dict[str, object] | None:
+        """Return how the server confines one command; None if it is confined itself."""
+        if self.method is not Method.LANDLOCK:
+            return None
+        from . import confinement
+
+        return {"landlock": confinement.rules(view), "limits": self._limits.values()}
+
+    def keep(self, places: Places) -> Kept:
+        """Keep what :meth:`put_back` compares later."""
+        findings = self.findings(places)
+        return keep(findings, self._to_keep(places, findings))
+
+    def _to_keep(self, places: Places, findings: Findings) -> list[str]:
+        """Return the paths that a program may change, because the method cannot protect them."""
+        if self.method is not Method.LANDLOCK:
+            return []
+        frozen = [*findings.frozen, *_targets(findings.links, places.workspace)]
+        return [*frozen, *_shown_secrets(places, findings)]
 
     def put_back(self, kept: Kept, places: Places) -> list[str]:
         """Undo a program's changes of control files since ``kept``.
@@ -198,6 +242,19 @@ class Sandbox:
         survey = self._surveys.setdefault(key, Survey(places.workspace, refused, repository))
         survey.refused = refused
         return survey
+
+
+def _shown_secrets(places: Places, findings: Findings) -> list[str]:
+    """Return hidden paths that are shown nevertheless: never keys and logins of programs."""
+    if not places.shows_secrets or within(Path.home(), [places.workspace]):
+        return []
+    names = set(tables()["private"]) - set(tables()["frozen"])
+    below = tuple(f"/{entry}" for entry in tables()["private_below"])
+    return [
+        path
+        for path in findings.hidden
+        if os.path.basename(path).lower() not in names and not path.endswith(below)  # noqa: PTH119
+    ]
 
 
 def _targets(links: Sequence[str], workspace: Path) -> list[str]:

@@ -18,6 +18,8 @@ class View:
     home: Hookline's own; hidden, except for a workspace inside it.
     repository: the folder of the workspace's repository if it is outside of the workspace.
     read_only, writable: folders besides the system and the workspace.
+    kept: paths in ``findings`` that a program may change under Landlock, because they are put back
+    afterwards.
     local_ports: ports of this machine that the proxy leads to, at the sandbox's own loopback.
     proxy: the Unix socket of a :class:`~hookline_sandbox.proxy.Proxy`; None = no network.
     """
@@ -31,6 +33,7 @@ class View:
     writable: Sequence[Path] = ()
     proxy: Path | None = None
     local_ports: tuple[int, ...] = ()
+    kept: frozenset[str] = frozenset()
 
     def visible(self) -> list[Path]:
         """Return the folders of the machine that are visible besides the system."""

@@ -37,7 +37,7 @@ class SandboxConfig(BaseModel):
 
     enabled: Literal["auto"] | bool = "auto"
     """Sandbox every command, and refuse without a sandbox (true); none (false); or every command
-    where namespaces work, but with Landlock not those of the operator at the terminal (auto)."""
+    where a sandbox works, and without one those of others only with an approval each (auto)."""
     network: Literal["auto", "none", "guarded"] = "auto"
     """Sandboxed commands reach hosts that a rule or a person allows, through a proxy (guarded or
     true), nothing (none or false), or the proxy only for the operator and admins (auto)."""

@@ -198,12 +198,12 @@ class Shell(Plugin[ShellConfig]):
 
     async def covers_operator(self) -> bool:
         """Whether commands that the operator requests at the terminal are sandboxed."""
-        from hookline_sandbox import found
+        from hookline_sandbox import Method, found
 
         if self.config.sandbox.enabled is False:
             return False
         here = await asyncio.to_thread(found)
-        return here.method.has_namespaces or self.config.sandbox.enabled is True
+        return here.method is not Method.NONE or self.config.sandbox.enabled is True
 
     def _is_sandboxed(self, ctx: Context, mode: Mode | None) -> bool:
         from .sandbox_runner import is_sandboxed

@@ -17,6 +17,7 @@ from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
+from hookline_sandbox.methods import supervision_failure
 from hookline_sandbox.network_access import Asking, NetworkAccess
 from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
 from hookline_toolmark import MARK, mark_command
@@ -41,10 +42,8 @@ MAX_REASON_CHARS = 300
 def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
     """Whether commands of this turn are sandboxed.
 
-    With ``enabled: auto``, all are, except those that the operator requests in person at the
-    terminal, or has allowed beforehand (``--yes``), where only Landlock works: under it git cannot
-    commit. Those of a channel, of a turn without a person, of a sub-agent or of a review are
-    sandboxed by it too.
+    With ``enabled: auto``, all are, except where no sandbox works those that the operator requests
+    in person at the terminal, or has allowed beforehand (``--yes``).
     """
     session = ctx.session
     is_chat = session.parent_id is None and session.kind == "chat"
@@ -56,7 +55,7 @@ def is_sandboxed(config: SandboxConfig, ctx: Context) -> bool:
 
 def is_sandboxed_in_person(config: SandboxConfig) -> bool:
     """Whether commands are sandboxed that the operator requests at the terminal."""
-    return found().method.has_namespaces if config.enabled == "auto" else config.enabled
+    return found().method is not Method.NONE if config.enabled == "auto" else config.enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +146,11 @@ class SandboxRunner:
                 "The /tmp and home of the sandbox had more than "
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
-        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
+        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path, ctx.operator)
         if undone := await self._guard.before(places):
             ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
         try:
-            if here.method is Method.LANDLOCK:
-                done = await self._run_once(argv, places, environment, limits, key)
-            else:
-                done = await self._run_inside(ctx, argv, places, environment, limits)
+            done = await self._run_inside(ctx, argv, places, environment, limits)
         finally:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
@@ -163,20 +159,6 @@ class SandboxRunner:
             return done
         note = f"put back, because only a person may change it: {listed(undone)}"
         return replace(done, notes=(*done.notes, note))
-
-    async def _run_once(
-        self,
-        argv: Sequence[str],
-        places: Places,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-        key: str,
-    ) -> SandboxedResult:
-        """Run a command in a sandbox of its own, without network."""
-        inner = self.sandbox.environment(environment, key)
-        wrapped = await asyncio.to_thread(self.sandbox.wrapped, argv, places, environment, key)
-        result = await run_command(on_host(wrapped, places.folder, inner), *limits)
-        return SandboxedResult(result, _origins(()))
 
     async def _run_inside(
         self,
@@ -199,7 +181,7 @@ class SandboxRunner:
 
     def _network_of(self, ctx: Context) -> NetworkAccess | None:
         """What decides about hosts for the commands of this turn; None without a network."""
-        if not self.has_network(ctx):
+        if not self.has_network(ctx) or not found().method.has_network:
             return None
         return self._network.setdefault(_key(ctx), NetworkAccess(self._host))
 
@@ -236,7 +218,7 @@ class SandboxRunner:
             entry = f"{MARK}={mark}"
             try:
                 return await running.server.run(
-                    argv, places.folder, {**inner, MARK: mark}, entry, output
+                    argv, places.folder, {**inner, MARK: mark}, entry, output, running.confinement
                 )
             except SandboxEnded:
                 raise ToolError("the sandbox ended before the command; try again") from None
@@ -251,7 +233,8 @@ class SandboxRunner:
         notes = tuple(dict.fromkeys(refused.values()))[:_MAX_SHOWN_NAMES]
         if has_ended:
             notes += ("the sandbox was started anew; its background processes have ended",)
-        return SandboxedResult(result, _origins(reached), notes, in_sandbox=True)
+        sees_others = found().method.has_namespaces
+        return SandboxedResult(result, _origins(reached), notes, in_sandbox=sees_others)
 
     def _require_person(self, ctx: Context, here: Found) -> None:
         """Raise ``ToolError`` unless a person approved the command or the operator watches."""
@@ -324,13 +307,12 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     found.cache_clear()  # the machine may have changed
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
-    scope = "all commands"
-    if config.enabled is not True and not here.method.has_namespaces:
-        scope = "all commands except the operator's own at the terminal"
     if here.method.has_namespaces:
-        return CheckResult(True, f"sandbox for {scope}: {here.method.value}")
+        return CheckResult(True, f"sandbox for all commands: {here.method.value}")
     if here.method is Method.LANDLOCK:
-        detail = f"sandbox for {scope}: Landlock, without network, because {here.why}"
+        missing = supervision_failure()
+        network = f"without network ({missing})" if missing else "with a supervised network"
+        detail = f"sandbox for all commands: Landlock, {network}, because {here.why}"
         return CheckResult(True, detail, fix, hint=True)
     if config.enabled is True:
         return CheckResult(False, f"no command is run: {here.why}", fix)

@@ -8,8 +8,9 @@ import struct
 
 LINE = 8
 """Bytes of one instruction."""
-_LOAD, _EQUAL, _ABOVE, _SAY = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _ABOVE, _SET, _AND, _SAY = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _KILL, _REFUSE, _ALLOW = 0x8000_0000, 0x0005_0001, 0x7FFF_0000  # refused with EPERM
+_NOTIFY = 0x7FC0_0000
 # audit(7) architecture; socket; ioctl; ptrace, process_vm_readv, process_vm_writev; bpf,
 # userfaultfd, perf_event_open, keyctl, add_key, request_key, mount, unshare, setns.
 _MACHINES = {
@@ -20,6 +21,19 @@ _MACHINES = {
 _COMMON = (425, 438, 428, 429, 430, 431, 432, 442)
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink: those that a network namespace isolates
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX (ioctl_tty(2))
+
+_SUPERVISED = "x86_64"
+"""The machine type whose numbers of :func:`supervised_sockets` were tried."""
+CONNECT, BIND, LISTEN = 42, 49, 50
+"""Calls that the supervisor answers (arch/x86/entry/syscalls/syscall_64.tbl)."""
+_SOCKETPAIR, _SENDTO, _SENDMSG, _SENDMMSG = 53, 44, 46, 307
+_UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
+_STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF  # the rest of the type are flags (socket(2))
+_ANY_PROTOCOL, _TCP, _NETLINK_ROUTE = 0, 6, 0
+_FAST_OPEN = 0x2000_0000
+"""MSG_FASTOPEN: a message that connects (tcp(7))."""
+_FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40
+"""Places of a call's arguments in ``struct seccomp_data``."""
 
 _Lines = list[tuple[int, int, int, int]]
 
@@ -40,6 +54,58 @@ def held_sockets() -> bytes:
     ]
     families += [(_SAY, 0, 0, _REFUSE), (_SAY, 0, 0, _ALLOW)]
     return _packed(architecture, _refused((*others, *_COMMON)) + families + _terminal(ioctl))
+
+
+def supervised_sockets() -> bytes:
+    """Return a filter that leaves connect, bind and listen to a supervisor.
+
+    Sockets are TCP, Unix ones that need a connection, and those with which programs read the
+    machine's own addresses. Nothing else reaches an address: no datagrams, no fast open.
+
+    Raises OSError for a machine type whose numbers are not known.
+    """
+    architecture, socket, ioctl, tracing, others = _machine()
+    if platform.machine() != _SUPERVISED:
+        raise OSError(f"the network cannot be supervised on {platform.machine()}")
+    lines = _refused((*tracing, *others, *_COMMON))
+    for number in (CONNECT, BIND, LISTEN):
+        lines += _if_equal(number, [(_SAY, 0, 0, _NOTIFY)])
+    lines += _if_equal(socket, _checked_socket())
+    pair: _Lines = [(_LOAD, 0, 0, _FIRST), *_if_equal(_UNIX, _only_types(_STREAM, _SEQPACKET))]
+    lines += _if_equal(_SOCKETPAIR, [*pair, (_SAY, 0, 0, _REFUSE)])
+    for number, place in ((_SENDTO, _FOURTH), (_SENDMSG, _THIRD), (_SENDMMSG, _FOURTH)):
+        flags: _Lines = [(_LOAD, 0, 0, place), (_SET, 0, 1, _FAST_OPEN)]
+        lines += _if_equal(number, [*flags, (_SAY, 0, 0, _REFUSE), (_SAY, 0, 0, _ALLOW)])
+    return _packed(architecture, lines + _terminal(ioctl))
+
+
+def _checked_socket() -> _Lines:
+    """Return the lines for a call of socket(2), by family."""
+    protocol = [(_LOAD, 0, 0, _THIRD), *_allowed_values(_ANY_PROTOCOL, _TCP)]
+    stream: _Lines = [(_LOAD, 0, 0, _SECOND), (_AND, 0, 0, _TYPE_MASK)]
+    stream += [*_if_equal(_STREAM, protocol), (_SAY, 0, 0, _REFUSE)]
+    route: _Lines = [(_LOAD, 0, 0, _THIRD), *_allowed_values(_NETLINK_ROUTE)]
+    lines: _Lines = [(_LOAD, 0, 0, _FIRST)]
+    lines += _if_equal(_UNIX, _only_types(_STREAM, _SEQPACKET))
+    lines += _if_equal(_IPV4, stream) + _if_equal(_IPV6, stream) + _if_equal(_NETLINK, route)
+    return [*lines, (_SAY, 0, 0, _REFUSE)]
+
+
+def _only_types(*types: int) -> _Lines:
+    return [(_LOAD, 0, 0, _SECOND), (_AND, 0, 0, _TYPE_MASK), *_allowed_values(*types)]
+
+
+def _allowed_values(*values: int) -> _Lines:
+    """Return lines that allow the call if the loaded value is one of these, else refuse it."""
+    lines: _Lines = []
+    for value in values:
+        lines += _if_equal(value, [(_SAY, 0, 0, _ALLOW)])
+    return [*lines, (_SAY, 0, 0, _REFUSE)]
+
+
+def _if_equal(value: int, block: _Lines) -> _Lines:
+    """Return lines that run ``block``, which must end the program, for the loaded ``value``."""
+    return [(_EQUAL, 0, len(block), value), *block]
 
 
 def _machine() -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:

@@ -28,6 +28,21 @@ def start(path: str, port: int, local_ports: list[int]) -> None:
         with contextlib.suppress(OSError):
             server = socket.create_server(("127.0.0.1", local), backlog=_BACKLOG)
             servers[server] = f"CONNECT localhost:{local} HTTP/1.1\r\n\r\n".encode()
+    _start(path, servers)
+
+
+def start_on_any_port(path: str) -> int:
+    """Forward connections to a free port of the machine's loopback, and return the port.
+
+    Only those of this account are accepted.
+    """
+    server = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    port: int = server.getsockname()[1]
+    _start(path, {server: b""}, only_own=True)
+    return port
+
+
+def _start(path: str, servers: dict[socket.socket, bytes], *, only_own: bool = False) -> None:
     program = os.pidfd_open(os.getpid())
     if os.fork():
         for server in servers:
@@ -40,9 +55,21 @@ def start(path: str, port: int, local_ports: list[int]) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     try:
-        _Pump(path, servers, program).run()
+        _Pump(path, servers, program, only_own=only_own).run()
     finally:
         os._exit(0)
+
+
+def _is_own(peer: tuple[str, int], server: tuple[str, int]) -> bool:
+    """Whether a process of this account made the connection (proc_net_tcp(5))."""
+    ends = [f"{port:04X}" for _, port in (peer, server)]
+    for name in ("tcp", "tcp6"):  # the second for an IPv6 socket with a mapped address
+        with open(f"/proc/net/{name}", "rb") as file:  # noqa: PTH123
+            for line in file.read().decode().splitlines()[1:]:
+                fields = line.split()
+                if [end.partition(":")[2] for end in fields[1:3]] == ends:
+                    return int(fields[7]) == os.getuid()
+    return False
 
 
 def _open_tunnel(outer: socket.socket, head: bytes) -> None:
@@ -61,8 +88,10 @@ def _open_tunnel(outer: socket.socket, head: bytes) -> None:
 class _Pump:
     """Copies bytes between pairs of sockets; waits until everything is written."""
 
-    def __init__(self, path: str, servers: dict[socket.socket, bytes], program: int) -> None:
-        self._path, self._program = path, program
+    def __init__(
+        self, path: str, servers: dict[socket.socket, bytes], program: int, *, only_own: bool
+    ) -> None:
+        self._path, self._program, self._only_own = path, program, only_own
         self._servers = {server.fileno(): (server, head) for server, head in servers.items()}
         self._peer: dict[socket.socket, socket.socket] = {}
         self._poll = select.poll()
@@ -83,7 +112,10 @@ class _Pump:
 
     def _accept(self, server: socket.socket, head: bytes) -> None:
         """Accept a connection. ``head`` is what the proxy has to grant first, if not empty."""
-        inner, _ = server.accept()
+        inner, peer = server.accept()
+        if self._only_own and not _is_own(peer, server.getsockname()):
+            inner.close()
+            return
         outer = socket.socket(socket.AF_UNIX)
         try:
             outer.settimeout(_LOCAL_SECONDS)

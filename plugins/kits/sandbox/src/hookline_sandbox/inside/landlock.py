@@ -6,6 +6,7 @@ It needs three system calls and a short filter, and uses ctypes for them: of the
 
 import ctypes
 import os
+import socket
 import stat
 import struct
 
@@ -24,6 +25,10 @@ _NET = 0b11
 _SCOPES = 0b11  # abstract Unix sockets, signals
 _PATH_BENEATH = 1
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
+
+_SECCOMP, _PIDFD_OPEN = 317, 434  # on x86-64, which alone is supervised
+_NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
+"""Flags of seccomp(2): with the second (Linux 5.19), signals do not repeat a notification."""
 
 LEAST_ABI = 4
 """The first version that can refuse TCP and truncation. The filter refuses the rest."""
@@ -44,8 +49,11 @@ def probe() -> None:
     restrict({"write": [], "read": ["/"], "list": []})
 
 
-def restrict(settings: dict[str, list[str]]) -> None:
-    """Restrict this process to ``write``, ``read`` and ``list``; no sockets, no ptrace.
+def restrict(settings: dict[str, list[str]], supervisor: socket.socket | None = None) -> None:
+    """Restrict this process to ``write``, ``read`` and ``list``; no ptrace.
+
+    supervisor: gets the descriptor of notifications about sockets. Without one, there are no
+    sockets. TCP is refused by Landlock in any case: the supervisor connects in its own name.
 
     Raises:
         OSError: it cannot be done here.
@@ -60,7 +68,22 @@ def restrict(settings: dict[str, list[str]]) -> None:
     _checked(libc.syscall(RESTRICT, rules, ctypes.c_uint32(0)), "landlock_restrict_self")
     os.close(rules)
     drop_capabilities(libc)
-    _filter(libc)
+    if supervisor is None:
+        _filter(libc)
+    else:
+        _supervise(libc, supervisor)
+
+
+def probe_supervision() -> None:
+    """Exit with an error if the network cannot be supervised here. Restricts this process."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        _checked(_libc().prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        _supervise(_libc(), theirs)
+        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+    thread = _libc().syscall(_PIDFD_OPEN, os.getpid(), 0)
+    os.close(_checked(thread, "pidfd_open"))
+    os.close(descriptors[0])
 
 
 def _made(libc: ctypes.CDLL, files: int, version: int) -> int:
@@ -98,6 +121,17 @@ def _filter(libc: ctypes.CDLL) -> None:
     held = ctypes.create_string_buffer(lines)
     program = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
     _checked(libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0), "seccomp")
+
+
+def _supervise(libc: ctypes.CDLL, supervisor: socket.socket) -> None:
+    """Apply the filter that notifies a supervisor, and send it the descriptor."""
+    lines = filters.supervised_sockets()
+    held = ctypes.create_string_buffer(lines)
+    program = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
+    flags = ctypes.c_uint(_NEW_LISTENER | _WAIT_KILLABLE)
+    listener = _checked(libc.syscall(_SECCOMP, 1, flags, program), "seccomp with notifications")
+    socket.send_fds(supervisor, [b"x"], [listener])
+    os.close(listener)
 
 
 def _libc() -> ctypes.CDLL:

@@ -2,8 +2,8 @@
 
 Standard input is a socket of packets (``SOCK_SEQPACKET``) with JSON. A request to ``run`` brings
 two descriptors: the command's output, and a file with its ``argv``, ``env``, ``cwd`` and ``mark``,
-an entry of its environment by which its processes are found. Only for a PID namespace of its own:
-at the end, every process in it is ended.
+an entry of its environment by which its processes are found. :class:`Server` is for a PID namespace
+of its own: at the end, every process in it is ended.
 """
 
 import contextlib
@@ -31,19 +31,26 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_NAME, forward.PROCESS_NAME, 0, 0, 0)
     for number in _IGNORED:  # a command that ends its neighbours would end this too
         signal.signal(number, signal.SIG_IGN)
+    server = Server(take_connection())
+    try:
+        server.run()
+    finally:
+        server.end_all()
+
+
+def take_connection() -> socket.socket:
+    """Return standard input as a socket, and put nothing in its place."""
     connection = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    own = frozenset(_all())  # the relay to the proxy
-    try:
-        _Server(connection, own).run()
-    finally:
-        _end_all(own)
+    return connection
 
 
-class _Server:
-    def __init__(self, connection: socket.socket, own: frozenset[int]) -> None:
+class Server:
+    """Serves the requests of a connection. A subclass may confine commands itself."""
+
+    def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._own = own
+        self._own = frozenset(self.running())  # the relay to the proxy
         self._running: dict[int, int] = {}  # by process id, the id of the request
         self._commands: dict[int, tuple[int, str]] = {}  # by request, process id and mark
         self._children, self._wakeup = os.pipe()
@@ -56,11 +63,34 @@ class _Server:
         """Serve requests until the other side closes the connection."""
         while True:
             requests = self._connection.fileno()
-            ready, _, _ = select.select([requests, self._children], [], [])
+            ready, _, _ = select.select([requests, self._children, *self.listeners()], [], [])
             if self._children in ready:
                 self._reap()
             if requests in ready and not self._serve():
                 return
+            for listener in self.listeners():
+                if listener in ready:
+                    self.notified(listener)
+
+    def listeners(self) -> list[int]:
+        """Return descriptors for which :meth:`notified` is called."""
+        return []
+
+    def notified(self, listener: int) -> None:
+        """Handle what a descriptor has to read."""
+
+    def running(self) -> list[int]:
+        """Return the ids of every running process that is started below this one."""
+        return _all()
+
+    def prepare(self, command: dict) -> None:  # type: ignore[type-arg]
+        """Prepare for starting a command."""
+
+    def confine(self, command: dict) -> None:  # type: ignore[type-arg]
+        """Confine this process, which becomes a command. Raises OSError if that fails."""
+
+    def started(self, command: dict, child: int) -> None:  # type: ignore[type-arg]
+        """Take note of a started command."""
 
     def _serve(self) -> bool:
         try:
@@ -76,7 +106,7 @@ class _Server:
         elif request["do"] == "signal":
             self._reply(number, processes=self._signal(request["command"], request["number"]))
         elif request["do"] == "others":
-            self._reply(number, processes=_others(self._own))
+            self._reply(number, processes=self._others())
         elif request["do"] == "forget":
             self._commands.pop(request["command"], None)
         return True
@@ -84,10 +114,12 @@ class _Server:
     def _start(self, number: int, output: int, file: int) -> None:
         with open(file, "rb") as opened:
             command = json.load(opened)
+        self.prepare(command)
         child = os.fork()
         if child == 0:
-            _become(command, output)
+            _become(command, output, self.confine)
         os.close(output)
+        self.started(command, child)
         self._running[child] = number
         self._commands[number] = (child, command["mark"])
         self._reply(number, pid=child)
@@ -110,18 +142,37 @@ class _Server:
         """Send a signal, unless it is 0, to the command's processes, and return their ids."""
         if command not in self._commands:
             return []
-        found = _processes(*self._commands[command])
+        leader, mark = self._commands[command]
+        found = [pid for pid in self.running() if _belongs_to(pid, leader, mark.encode())]
         for process in found if number else ():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, number)
         return found
+
+    def _others(self) -> list[int]:
+        """Return the ids of every running process that does not belong to the sandbox itself."""
+        return [pid for pid in self.running() if pid not in self._own]
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to every process but this one and the first of the PID namespace."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(-1, number)
+
+    def end_all(self) -> None:
+        """End every process of the sandbox: SIGTERM, a moment later SIGKILL."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self.signal_all(number)
+            until = time.monotonic() + _SHUTDOWN_SECONDS
+            while time.monotonic() < until and self._others():
+                time.sleep(0.01)
+        os._exit(0)
 
     def _reply(self, number: int, **fields: object) -> None:
         with contextlib.suppress(ConnectionError):
             self._connection.send(json.dumps({"id": number, **fields}).encode())
 
 
-def _become(command: dict, output: int) -> None:  # type: ignore[type-arg]
+def _become(command: dict, output: int, confine) -> None:  # type: ignore[type-arg,no-untyped-def]
     """Become the command, in a session of its own. Never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -130,6 +181,7 @@ def _become(command: dict, output: int) -> None:  # type: ignore[type-arg]
         os.setsid()
         for descriptor in (1, 2):
             os.dup2(output, descriptor)
+        confine(command)
         os.closerange(3, _MAX_DESCRIPTOR)
         os.chdir(command["cwd"])
         os.execve(command["argv"][0], command["argv"], command["env"])  # noqa: S606
@@ -139,26 +191,31 @@ def _become(command: dict, output: int) -> None:  # type: ignore[type-arg]
         os._exit(126)
 
 
-def _processes(leader: int, mark: str) -> list[int]:
-    """Return the ids of the running processes of a command: of its session, or with its mark."""
-    entry = mark.encode()
-    return [pid for pid in _all() if _session(pid) == leader or entry in _environment(pid)]
-
-
-def _others(own: frozenset[int]) -> list[int]:
-    """Return the ids of every running process that does not belong to the sandbox itself."""
-    return [pid for pid in _all() if pid not in own]
+def _belongs_to(pid: int, leader: int, mark: bytes) -> bool:
+    """Whether a process belongs to a command: it is of its session, or has its mark."""
+    return _session(pid) == leader or mark in _environment(pid)
 
 
 def _all() -> list[int]:
+    """Return the ids of every running process that can be seen, but the first and this one."""
     found = [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208
     return [pid for pid in found if pid not in (1, os.getpid()) and _session(pid) is not None]
 
 
+def parents() -> dict[int, int]:
+    """Return the parent of every running process that can be seen, by process id."""
+    found = ((int(name), _status(int(name), 1)) for name in os.listdir(_PROC) if name.isdigit())  # noqa: PTH208
+    return {pid: parent for pid, parent in found if parent is not None}
+
+
 def _session(pid: int) -> int | None:
-    """Return the session of a process; None if it is gone or has ended (proc_pid_stat(5))."""
+    return _status(pid, 3)
+
+
+def _status(pid: int, field: int) -> int | None:
+    """Return a field after the state (proc_pid_stat(5)); None if it is gone or has ended."""
     fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-    return int(fields[3]) if fields and fields[0] not in (b"Z", b"X") else None
+    return int(fields[field]) if fields and fields[0] not in (b"Z", b"X") else None
 
 
 def _environment(pid: int) -> list[bytes]:
@@ -171,14 +228,3 @@ def _read(path: str) -> bytes:
             return file.read()
     except OSError:
         return b""
-
-
-def _end_all(own: frozenset[int]) -> None:
-    """End every process of the PID namespace: SIGTERM, a moment later SIGKILL."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(-1, number)  # all but this one and the first
-        until = time.monotonic() + _SHUTDOWN_SECONDS
-        while time.monotonic() < until and _others(own):
-            time.sleep(0.01)
-    os._exit(0)

@@ -16,8 +16,7 @@ def main() -> None:
     """Apply the settings of the command line and become the program."""
     settings, program = json.loads(sys.argv[1]), sys.argv[2:]
     try:
-        for name, value in settings["limits"].items():
-            _limit(getattr(resource, name), _whole(name, value, settings))
+        set_limits(settings["limits"], with_others=bool(settings["landlock"]))
         if settings["proxy"]:
             from . import forward
 
@@ -32,17 +31,24 @@ def main() -> None:
         sys.exit(126)
 
 
+def set_limits(limits: dict[str, int], *, with_others: bool) -> None:
+    """Set limits by their names in ``resource``; those that are already lower stay.
+
+    with_others: the number of processes includes those that the account has already.
+    """
+    for name, value in limits.items():
+        others = _account_threads() if with_others and name == "RLIMIT_NPROC" else 0
+        _limit(getattr(resource, name), value + others)
+
+
 def _limit(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
 
 
-def _whole(name: str, value: int, settings: dict[str, object]) -> int:
-    """Return the limit; with Landlock it includes the account's other processes."""
-    if name != "RLIMIT_NPROC" or not settings["landlock"]:
-        return value
-    return value + sum(map(_threads, filter(str.isdigit, os.listdir("/proc"))))  # noqa: PTH208
+def _account_threads() -> int:
+    return sum(map(_threads, filter(str.isdigit, os.listdir("/proc"))))  # noqa: PTH208
 
 
 def _threads(process: str) -> int:
