@@ -16,7 +16,8 @@ class ToolResult:
     ``text`` is what the model reads, ``notes`` are hints appended after it and never truncated,
     ``data`` is the tool's value for programs. ``seconds`` is how long the tool ran. ``origins`` say
     where the text came from; a ``post_tool`` step may add to them. ``shown`` is what a person reads
-    instead of ``text``; empty for the same text.
+    instead of ``text``; empty for the same text. ``invalid`` is True if the call could not be run:
+    it was not readable, named no offered tool, or its arguments did not fit.
     """
 
     call: ToolCall
@@ -28,6 +29,7 @@ class ToolResult:
     seconds: float = 0.0
     origins: tuple[Origin, ...] = field(default=(), compare=False)
     shown: str = ""
+    invalid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,41 @@ class Tool:
         """The origins of a result that does not name its own."""
         return (Origin(self.origin or "workspace", f"tool {self.name}"),)
 
+    def ignorable_arguments(self, arguments: Mapping[str, Any]) -> dict[str, str]:
+        """Return the arguments that count as left out, each with a note for the model.
+
+        These are null for an optional argument that cannot be null, without a note, and, if the
+        tool only reads or the value is empty, arguments that the tool does not have. One that looks
+        like a misspelt name is an error of :meth:`check` instead.
+        """
+        known = self.schema.parameters.get("properties")
+        if not isinstance(known, Mapping):
+            return {}
+        required = self.schema.parameters.get("required", ())
+        ignored: dict[str, str] = {}
+        for name, value in arguments.items():
+            if name in known:
+                if value is None and name not in required and not self._takes_null(name):
+                    ignored[name] = ""
+            elif (
+                self.parameters is None
+                and (self.read_only or not value)
+                and not difflib.get_close_matches(name, known, 1)
+            ):
+                ignored[name] = f"{self.name} has no argument {name!r}; it was ignored."
+        return ignored
+
+    def _takes_null(self, name: str) -> bool:
+        """Return whether an argument can be null and None differs from leaving it out."""
+        if self.parameters is None:
+            return self._model.model_fields[name].default is None
+        schema = self.parameters["properties"][name]
+        if not isinstance(schema, Mapping):
+            return True
+        options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+        kinds = [one.get("type") for one in (schema, *options) if isinstance(one, Mapping)]
+        return not any(kinds) or any("null" in (kind or ()) for kind in kinds)
+
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the arguments and return them, converted to their types.
 

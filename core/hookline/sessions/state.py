@@ -149,10 +149,12 @@ class SessionState:
 class Outcome:
     """The result of a turn; ``stop`` is empty until it has ended.
 
-    ``claimed`` is the stored row of the reply if this process sends it from memory.
+    ``claimed`` is the stored row of the reply if this process sends it from memory. ``partial`` is
+    what the model had said before the ``error``.
     """
 
     reply: str = ""
+    partial: str = ""
     question: Question | None = None
     stop: Stop = ""
     error: Failure | None = None

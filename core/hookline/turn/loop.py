@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -41,12 +42,19 @@ from ..sessions.state import ActiveTurn, Outcome, set_question
 from ..store.journal import Statement
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
+from .call_names import offered_name
 from .model_call import call_model, sanitize_response, turn_request
 from .tool_call import resolve_bridge, run_calls
 
 log = logging.getLogger("hookline.turn")
 RETRY_PAUSES = (0.5, 2.0)
 """Seconds before each repeat of a model call whose stream broke off."""
+MAX_NAMED_TOOLS = 8
+"""Tools that the text at the limit of model calls names."""
+THINKING_ONLY = (
+    "{model} used its whole output limit for thinking, so there is no answer. Ask for less, lower "
+    "the reasoning effort, or raise the limit of tokens in an answer"
+)
 STOPPED_RESULT = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
 
 
@@ -143,6 +151,7 @@ async def _record_failure(ctx: TurnContext, error: BaseException) -> None:
         failure = Failure("internal", text or describe(error), error)
     outcome.error = failure
     outcome.stop = "budget" if failure.kind == "budget" else "error"
+    outcome.partial = partial
     outcome.reply = append_to_partial(partial, failure.text)
     await ctx.engine.bus.observe("on_error", ctx, failure)
 
@@ -171,6 +180,7 @@ async def _loop(ctx: TurnContext) -> None:
         response = await _ask_model(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
         # Calls in the final response are ignored: the model was asked to answer without tools.
+        response = _with_offered_names(ctx, response)
         requested = () if final else response.message.tool_calls
         calls = [resolve_bridge(ctx, call) for call in requested]
         await _store_response(ctx, response, calls)
@@ -182,9 +192,10 @@ async def _loop(ctx: TurnContext) -> None:
             if turn.outcome.question is not None:
                 return
             continue
+        turn.outcome.reply = response.text
         if final:
             turn.outcome.stop = "max_iterations"
-        turn.outcome.reply = response.text
+            turn.outcome.reply = append_to_partial(response.text, _limit_text(turn, limit))
         if response.stop in ("length", "context"):
             ctx.notify("The answer was cut off at the model's limit.", "core")
         if final or not state.pending.steering:
@@ -198,11 +209,13 @@ async def _ask_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
     """Return a response with content. Raises ``EmptyAnswer`` after two empty ones."""
     turn = ctx.active_turn
     for _attempt in range(2):
-        used_ids = {call.id for entry in turn.entries for call in entry.message.tool_calls}
+        used_ids = {call.id for e in ctx.state.history for call in e.message.tool_calls}
         response = sanitize_response(await _call_with_retries(ctx, request), used_ids)
         turn.usage = turn.usage + response.usage
         if response.text.strip() or response.message.tool_calls or response.stop == "pause":
             return response
+        if response.stop in ("length", "context") and response.blocks:
+            raise EmptyAnswer(THINKING_ONLY.format(model=request.model))
         if response.stop == "refusal":
             return replace(response, blocks=(TextBlock("The model refused to answer."),))
         turn.track_write(
@@ -228,6 +241,25 @@ async def _call_with_retries(ctx: TurnContext, request: ModelRequest) -> ModelRe
         ctx.engine.bus.signals.send("delta", Delta("", "restart"), ctx)
         await asyncio.sleep(pause)
     raise AssertionError
+
+
+def _with_offered_names(ctx: TurnContext, response: ModelResponse) -> ModelResponse:
+    """Return the response with the tools' own names in its calls, where they are certain."""
+    offered = [schema.name for schema in ctx.state.stable.tools]
+    calls = response.message.tool_calls
+    named = [replace(call, name=offered_name(call.name, offered)) for call in calls]
+    return _with_calls(response, named) if named else response
+
+
+def _limit_text(turn: ActiveTurn, limit: int) -> str:
+    """What a person reads at the end of a turn that reached the limit of model calls."""
+    counts = Counter(result.call.name for result in turn.results)
+    done = ", ".join(f"{name} ×{count}" for name, count in counts.most_common(MAX_NAMED_TOOLS))
+    done = f" Tools called: {done}." if done else ""
+    return (
+        f"Stopped at the limit of {limit} model calls in a turn (`max_iterations`).{done} "
+        "Send a message such as “continue” to go on."
+    )
 
 
 def _with_calls(response: ModelResponse, calls: Sequence[ToolCall]) -> ModelResponse:
@@ -326,7 +358,9 @@ async def _store_end(ctx: TurnContext) -> None:
         # Raises if a write was lost: its step may be stored although its commit failed.
         await turn.flush()
     if unanswered:
-        _append_message(ctx, Message.assistant(_reply_text(outcome) or "(no answer)"))
+        # The text of an error is not the model's own, so it is shown but not stored as an answer.
+        said = _reply_text(outcome) if outcome.error is None else clean(outcome.partial).strip()
+        _append_message(ctx, Message.assistant(said or "(no answer)"))
     if turn.asked:
         await _close_questions(ctx)
     reply = turn.make_reply(_reply_text(outcome), outcome.question)

@@ -57,8 +57,9 @@ class CallResolved(Exception):
         ok: bool = False,
         origins: tuple[Origin, ...] = (),
         shown: str = "",
+        invalid: bool = False,
     ) -> None:
-        self.result = ToolResult(call, text, ok, origins=origins, shown=shown)
+        self.result = ToolResult(call, text, ok, origins=origins, shown=shown, invalid=invalid)
 
 
 def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
@@ -128,8 +129,11 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
         tool = _find_tool(ctx, registered, call)
         # A separate context, because calls may run in parallel.
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, tool)
-        call = _check_arguments(tool, call)
+        ignored = tool.ignorable_arguments(call.arguments)
+        kept = {name: value for name, value in call.arguments.items() if name not in ignored}
+        call = _check_arguments(tool, replace(call, arguments=kept))
         result = await _run_guarded(ctx, tool, call)
+        result = replace(result, notes=(*result.notes, *filter(None, ignored.values())))
     except CallResolved as resolved:
         result = resolved.result
     result = await ctx.engine.bus.pipeline(
@@ -148,11 +152,12 @@ async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
 def _find_tool(ctx: TurnContext, registered: Tool | None, call: ToolCall) -> Tool:
     """Return the tool if the session may call it. Raises ``CallResolved``."""
     if call.error:
-        raise CallResolved(call, f"Error: {call.error}")
+        raise CallResolved(call, f"Error: {call.error}", invalid=True)
     names = [schema.name for schema in ctx.state.stable.tools]
     if call.name not in names and not (registered is not None and _has_bridge(ctx, registered)):
         available = ", ".join(names) or "none"
-        raise CallResolved(call, f"Error: unknown tool {call.name!r}; available: {available}")
+        text = f"Error: unknown tool {call.name!r}; available: {available}"
+        raise CallResolved(call, text, invalid=True)
     if registered is None:
         raise CallResolved(call, f"Error: tool {call.name} is no longer available")
     return registered
@@ -171,7 +176,7 @@ def _check_arguments(tool: Tool, call: ToolCall) -> ToolCall:
     try:
         return replace(call, arguments=tool.check(call.arguments))
     except ToolError as error:
-        raise CallResolved(call, f"Error: {error}") from None
+        raise CallResolved(call, f"Error: {error}", invalid=True) from None
 
 
 async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:

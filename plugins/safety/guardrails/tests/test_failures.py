@@ -53,7 +53,7 @@ def test_exit_code_that_is_not_zero_is_a_failure(bench: Bench) -> None:
 
 
 def test_wrong_arguments_and_unknown_tools_are_failures_too(bench: Bench) -> None:
-    texts = bench.turn([calls("look", wrong=n) for n in range(3)], [calls("no")] * 3)
+    texts = bench.turn([calls("look", deep=f"perhaps {n}") for n in range(3)], [calls("no")] * 3)
     assert "Note: look has failed 3 times" in texts[2]
     assert "Note: no has failed 3 times" in texts[5]
 
@@ -190,3 +190,19 @@ def test_resumed_turn_keeps_its_failures(bench: Bench) -> None:
 def test_resumed_turn_reads_exit_codes(bench: Bench) -> None:
     killed(bench, [calls("bash", code=1)], [calls("bash", code=2)])
     assert "bash has failed 3 times" in resumed(bench, [calls("bash", code=3)])[0]
+
+
+def test_model_that_never_gets_a_call_right_is_stopped_after_eight(bench: Bench) -> None:
+    wrong = [calls("no_such_tool"), calls("act", act=1), calls("look", deep="perhaps")]
+    bench.harness.model.steps[:] = [[wrong[number % 3]] for number in range(40)]
+    outcome = bench.harness.send("go")
+    assert len(outcome.tool_calls) == 8
+    assert "8 tool calls in a row that could not be run" in outcome.text
+    assert "/model" in outcome.text
+    assert bench.ran == 0
+
+
+def test_valid_call_resets_the_count_of_invalid_ones(bench: Bench) -> None:
+    steps = [[calls("no_such_tool")]] * 7 + [[look("a")]] + [[calls("no_such_tool")]] * 2
+    bench.harness.model.steps[:] = [*steps, "done"]
+    assert bench.harness.send("go").text == "done"

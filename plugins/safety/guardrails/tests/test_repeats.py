@@ -104,7 +104,7 @@ def test_sub_agent_has_its_own_counts(bench: Bench) -> None:
 
 
 def test_unknown_tools_and_wrong_arguments_get_their_own_error(bench: Bench) -> None:
-    texts = bench.turn([calls("nothing"), calls("look", wrong=1)] * 6)
+    texts = bench.turn([calls("nothing"), calls("look", deep="perhaps")] * 6)
     assert all(text.startswith("Error: ") for text in texts)
 
 

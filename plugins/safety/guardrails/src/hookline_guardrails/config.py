@@ -23,6 +23,7 @@ class GuardrailsConfig(BaseModel):
     hard_stop: int = Field(
         8,
         ge=0,
-        description="After this many failures of a tool in a row an unattended turn ends; 0 = off.",
+        description="After this many failures of a tool in a row an unattended turn ends, and "
+        "after this many unusable calls in a row any turn; 0 = off.",
     )
     attended: list[str] = Field(["terminal"], description="Channels on which a person is watching.")

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from hookline_hookspecs import Context, Deny, ModelRequest, Plugin, ToolCall, ToolResult, hookimpl
+from hookline_hookspecs import (
+    Context,
+    Deny,
+    ModelRequest,
+    ModelResponse,
+    Plugin,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    hookimpl,
+)
 
 from .config import GuardrailsConfig
 from .state import TurnState
@@ -25,6 +36,10 @@ STOPPED = (
     "{name} has failed {count} times in a row in an unattended turn, so no more tools run in it. "
     "Answer now: what was done, what failed, what is missing"
 )
+NO_VALID_CALL = (
+    "The model wrote {count} tool calls in a row that could not be run, so no more tools run in "
+    "this turn."
+)
 REPEATED_FOR_PEOPLE = (
     "{name} was called {count} times with the same arguments and did not run again."
 )
@@ -40,6 +55,9 @@ class Guardrails(Plugin[GuardrailsConfig]):
     def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | None:
         """Refuse every call of a stopped turn, and calls that are repeated too often."""
         state = _state(ctx)
+        if self._has_only_invalid_calls(state):
+            text = NO_VALID_CALL.format(count=state.longest_invalid_streak)
+            return Deny(f"{text} Answer now", text)
         if self._is_stopped(ctx, state):
             values = {"name": state.failing_tool, "count": state.longest_streak}
             return Deny(STOPPED.format(**values), STOPPED_FOR_PEOPLE.format(**values))
@@ -56,6 +74,7 @@ class Guardrails(Plugin[GuardrailsConfig]):
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         """Add a note if a result is the same as before, or if a tool keeps failing."""
         state, call = _state(ctx), result.call
+        state.record_validity(invalid=result.invalid)
         if not result.ok and self._is_stopped(ctx, state):
             return None
         is_same = state.calls.finish(call, result.text, ctx.tool)
@@ -74,7 +93,35 @@ class Guardrails(Plugin[GuardrailsConfig]):
             return None
         return replace(request, params={**request.params, "tool_choice": "none"})
 
+    @hookimpl
+    def around_model(
+        self, ctx: Context, request: ModelRequest
+    ) -> Callable[..., Awaitable[ModelResponse]] | None:
+        """End the turn of a model whose calls cannot be run, which still writes them."""
+        if request.purpose != "turn" or not self._has_only_invalid_calls(_state(ctx)):
+            return None
+
+        async def middleware(
+            request: ModelRequest, call_next: Callable[[ModelRequest], Awaitable[ModelResponse]]
+        ) -> ModelResponse:
+            response = await call_next(request)
+            if not response.message.tool_calls:
+                return response
+            blocks = tuple(b for b in response.blocks if not isinstance(b, ToolCall))
+            if not response.text.strip():
+                text = NO_VALID_CALL.format(count=_state(ctx).longest_invalid_streak)
+                blocks = (*blocks, TextBlock(f"{text} Try another model with /model."))
+            return replace(response, blocks=blocks, stop="end")
+
+        return middleware
+
+    def _has_only_invalid_calls(self, state: TurnState) -> bool:
+        limit = self.config.hard_stop
+        return bool(limit) and state.longest_invalid_streak >= limit
+
     def _is_stopped(self, ctx: Context, state: TurnState) -> bool:
+        if self._has_only_invalid_calls(state):
+            return True
         limit = self.config.hard_stop
         if not limit or state.longest_streak < limit:
             return False

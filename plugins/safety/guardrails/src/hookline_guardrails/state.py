@@ -26,11 +26,19 @@ class TurnState:
         """The longest run of failures of any tool; a later success does not lower it."""
         self.failing_tool = ""
         """The tool with that run."""
+        self._invalid_calls = 0
+        self.longest_invalid_streak = 0
+        """The longest run of calls of any tools that could not be run as they were written."""
 
     def catch_up(self, turn: Turn) -> None:
         """Read the turn's messages, including those from an earlier process."""
         for name, block in self.calls.catch_up(turn.messages):
             self.record_outcome(name, block.text, ok=block.ok)
+
+    def record_validity(self, *, invalid: bool) -> None:
+        """Record whether a call could be run as the model wrote it."""
+        self._invalid_calls = self._invalid_calls + 1 if invalid else 0
+        self.longest_invalid_streak = max(self.longest_invalid_streak, self._invalid_calls)
 
     def record_outcome(self, name: str, text: str, *, ok: bool) -> int:
         """Record a call's outcome; return how many times in a row its tool has failed."""
