@@ -69,6 +69,10 @@ _LOOKALIKE_MARK = re.compile(
     r"(?<=[A-Za-z0-9])[\u2044\u2215\u2024\u29f8\uff0e\uff0f](?=[A-Za-z0-9])"
 )
 """Marks that look like ``/`` and ``.`` between Latin letters."""
+_MARKUP = re.compile(r"[\\`*\[\]<>~|]|(?<!\w)_|_(?!\w)")
+"""Characters that begin or end inline markup. An underscore within a word does not."""
+_BLOCK_START = re.compile(r"^([ \t]*(?:\d+)?)(#|[-+](?=\s|$)|(?<=\d)[.)](?=\s|$))", re.MULTILINE)
+"""What makes a line a heading or an item of a list. Quotes are escaped as inline markup."""
 _BACKTICKS = re.compile("`+")
 _ADDRESS = re.compile(
     r"\s*(?:[a-z][a-z+.-]*:/*)?(?:[^\s/@]*@)?((?:[\w-]+\.)+[^\W\d_]{2,})(?=[/:?#\s]|$)", re.I
@@ -172,6 +176,11 @@ def other_host(label: str, address: str) -> str:
         return ""
     name = named[1].lower().removeprefix("www.")
     return "" if f".{host}".endswith(f".{name}") else host
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that shows exactly ``text``: no emphasis, link, heading, quote or list."""
+    return _BLOCK_START.sub(r"\1\\\2", _MARKUP.sub(r"\\\g<0>", text))
 
 
 def code_block(text: str) -> str:

@@ -108,7 +108,8 @@ class QuestionWatch:
         """Take the buttons from a chat that showed the question, and say there who answered.
 
         A question that a reply ended with is closed without a word: its answer is in the chat.
-        So is one without a turn that has expired: nothing happened.
+        So is one without a turn that has expired: nothing happened. Where a turn was stopped, its
+        reply says so.
         """
         if not question.ends_turn and await self._service.table.withdraw_reply(place.reply_id):
             return  # it was never shown there
@@ -119,7 +120,12 @@ class QuestionWatch:
                 await channel.question_closed(place.chat_id, place.message, text)
             except Exception as error:
                 log.info("channel %s cannot close a question: %s", place.channel, error)
-        is_silent = question.ends_turn or (question.handler and question.state == "expired")
+        is_own = (place.channel, place.chat_id) == (question.channel, question.chat_id)
+        is_silent = (
+            question.ends_turn
+            or (question.handler and question.state == "expired")
+            or (is_own and question.state == "stopped")
+        )
         if not is_silent and not _answered_here(question, place):
             await self._post(place, question.id, text)
 

@@ -13,6 +13,8 @@ from hookline_hookspecs import crash
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import (
+    ALLOW_ONCE,
+    DENY,
     QUESTIONS_TOPIC,
     NotAnswerable,
     Question,
@@ -151,7 +153,17 @@ class QuestionService:
         crash.point("after-answer")
         answered = replace(question, state="answered", answer=answer)
         await self.announce(answered)
+        await self._answer_covered(answered, answer)
         return answered
+
+    async def _answer_covered(self, answered: StoredQuestion, answer: QuestionAnswer) -> None:
+        """Give the same answer to the session's open questions that it covers too."""
+        if answered.kind != "approval" or answer.choice in (ALLOW_ONCE, DENY):
+            return
+        for other in await self.table.open(session_id=answered.session):
+            if covers_other(answered, other, answer.choice):
+                with suppress(QuestionClosed):
+                    await self.settle(other, answer)
 
     async def close(self, question: StoredQuestion, state: QuestionState) -> StoredQuestion:
         """Close a question without an answer; return it as it is now stored."""
@@ -215,3 +227,17 @@ class QuestionService:
             self.wake("")  # an answer may have come before this was listening
             async for payload in payloads:
                 self.wake(payload)
+
+
+def covers_other(answered: StoredQuestion, other: StoredQuestion, choice: str) -> bool:
+    """Whether a choice that allows more than its call also allows the call of another question.
+
+    That is so if it says the same in both: it covers the same, or both show the same call.
+    """
+    if other.kind != "approval" or other.tool != answered.tool or choice not in other.choices:
+        return False
+    covered = [
+        one.covers[one.choices.index(choice)] if one.covers else "" for one in (answered, other)
+    ]
+    is_same_call = answered.preview == other.preview and answered.text == other.text
+    return covered[0] == covered[1] and (bool(covered[0]) or is_same_call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs.forms import describe_field
 from hookline_hookspecs.questions import StoredQuestion, marked_preview
-from hookline_hookspecs.visible_text import code_block, on_one_line, spell_out
+from hookline_hookspecs.visible_text import code_block, escape_markdown, on_one_line, spell_out
 
 CLOSED = "That question is already answered or closed. Nothing was changed."
 MAX_NAME_CHARS = 100
@@ -20,25 +20,30 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     if for_other and not question.handler:  # others say themselves whom they are about
         asker = f"{question.channel}:{question.asker}" if question.asker else "a scheduled turn"
         who, where = (on_one_line(name, MAX_NAME_CHARS) for name in (asker, question.chat))
-        lines.append(f"For {who} in chat {where}:")
-    lines.append(spell_out(question.text))
+        lines.append(escape_markdown(f"For {who} in chat {where}:"))
+    lines.append(_literal(question.text))
     if question.preview:
         lines.append(code_block(spell_out(marked_preview(question.preview, question.marks))))
     if question.fields or not question.choices:
         return "\n".join([*lines, *_how_to_write(question)])
     for number, choice in enumerate(question.choices, 1):
-        lines.append(f"{number}. {spell_out(choice)}")
+        lines.append(f"{number}. {_literal(choice)}")
         covered = question.covers[number - 1] if number <= len(question.covers) else ""
-        lines += [f"   {spell_out(line)}" for line in covered.splitlines()]
+        lines += [f"   {_literal(line)}" for line in covered.splitlines()]
     lines.append(
         f"Answer with a number. If several questions are open: /questions answer {question.id} 1"
     )
     return "\n".join(lines)
 
 
+def _literal(text: str) -> str:
+    """Text from outside as Markdown that shows it exactly, also what cannot be seen."""
+    return escape_markdown(spell_out(text))
+
+
 def _how_to_write(question: StoredQuestion) -> list[str]:
     """The values of a form, and how its values or other words are sent."""
-    lines = [f"- {spell_out(describe_field(field))}" for field in question.fields]
+    lines = [f"- {_literal(describe_field(field))}" for field in question.fields]
     what = "the answer"
     if question.fields:
         what = "the value" if len(question.fields) == 1 else "a line `name: value` for each"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
@@ -22,8 +23,14 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.forms import FormField
 from hookline_hookspecs.gateway import GatewayHost
-from hookline_hookspecs.optional_services import Access, QuestionChat
-from hookline_hookspecs.questions import QuestionClosed, QuestionError, StoredQuestion
+from hookline_hookspecs.optional_services import Access, ApprovalPolicy, QuestionChat
+from hookline_hookspecs.questions import (
+    ALLOW_ONCE,
+    ALLOW_SESSION,
+    QuestionClosed,
+    QuestionError,
+    StoredQuestion,
+)
 from hookline_hookspecs.tool_results import ToolResult
 
 Make = Callable[..., Any]
@@ -384,3 +391,82 @@ def test_form_is_declined_by_its_button(harness: Make) -> None:
 
     h.run(story())
     assert told(h) == "Decline"
+
+
+async def test_stop_of_a_parked_turn_is_one_line(harness: Make) -> None:
+    commands = next(one for one in entry_points(group="hookline.plugins") if one.name == "commands")
+    h = harness(People, Work, Guard, commands.load(), model=LAUNCH)
+    await parked(h)
+    await h.channel.say("/stop")
+    await until(lambda: "Stopped." in texts(h))
+    await h.runtime.finish_background(5)
+    assert texts(h)[1:] == ["Stopped."]
+
+
+class Looks(Plugin):
+    """A tool that asks, although it only reads, and is therefore called in parallel."""
+
+    @hookimpl
+    def setup(self, host: Any) -> None:
+        self.looked = 0
+        host.services.provide(ApprovalPolicy, self)
+
+    expires = 3600.0
+
+    async def granted(self, ctx: Any, question: Question) -> str | None:
+        return None
+
+    async def scopes(self, ctx: Any, call: ToolCall) -> Sequence[str]:
+        return ("Allow in this session",)
+
+    async def remember(self, ctx: Any, question: Question, answer: Any) -> None:
+        pass
+
+    @tool(read_only=True)
+    def look(self, place: str) -> str:
+        """Look."""
+        self.looked += 1
+        return "seen"
+
+    @hookimpl
+    def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
+        return Ask("it is private", call.arguments["place"]) if call.name == "look" else None
+
+
+@pytest.mark.parametrize(
+    ("choice", "places", "left"),
+    [
+        ("Allow in this session", "aa", 0),
+        ("Allow once", "aa", 1),
+        ("Allow in this session", "ab", 1),
+    ],
+)
+async def test_scope_of_an_answer_answers_the_same_question_of_another_call(
+    harness: Make, choice: str, places: str, left: int
+) -> None:
+    h = harness(People, Looks, model=[[calls("look", place=one) for one in places], "done"])
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    await h.channel.say("go")
+    questions = h.runtime.engine.services[Questions]
+    await until(lambda: len([one for one in h.channel.sent if one.question]) == 2)
+    first, _ = await questions.open()
+    await questions.answer(first.id, choice, "fake", "user")
+    assert len(await questions.open()) == left
+    for one in await questions.open():
+        await questions.answer(one.id, "Deny", "fake", "user")
+    await until(lambda: "done" in texts(h))
+    assert h.plugin(Looks).looked == 2 - left
+
+
+async def test_question_shows_markup_of_the_guard_as_it_is(harness: Make) -> None:
+    class Marked(Plugin):
+        @hookimpl
+        def pre_tool(self, ctx: Any, call: ToolCall) -> Ask:
+            return Ask("it is [safe](https://evil.example) **really**\n# Allowed", "launch it")
+
+    h = harness(People, Work, Marked, model=LAUNCH)
+    await parked(h)
+    shown = texts(h)[0]
+    assert r"it is \[safe\](https://evil.example) \*\*really\*\*" in shown
+    assert "\n\\# Allowed" in shown

@@ -338,7 +338,8 @@ def test_stopped_turn_closes_its_question(chat: MakeChat) -> None:
 
     async def story() -> None:
         await one.say("go")
-        assert await one.say("/stop") == "Stopping."
+        await one.h.channel.say("/stop", user="ann")
+        await one.heard("Stopped.")
         assert await one.say("/approve") == "No approval is waiting in this chat."
         assert await one.open() == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,7 @@ from .config import TerminalConfig
 from .conversation import TerminalConversation
 
 if TYPE_CHECKING:
+    from .notifications import TerminalNotifications
     from .shell_escape import ShellRun
 
 
@@ -126,7 +128,17 @@ class TerminalChannel(Channel):
 
         closed = partial(self._host.services[Questions].get, question.id)
         async with self._question_lock:
-            return await ask_beside_output(question, closed=closed)
+            return await ask_beside_output(
+                question, closed=closed, notifications=self._notifications
+            )
+
+    def _notifications(self, send: Callable[[str], None]) -> TerminalNotifications:
+        from .notifications import TerminalNotifications
+
+        config = self._config
+        return TerminalNotifications(
+            send, self._host.env, enabled=config.notify, long_turn_seconds=config.notify_seconds
+        )
 
     async def answer_to(self, question: Question) -> str | None:
         """Ask the question that a turn of ``hookline run`` ended with and has shown.

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,6 +30,7 @@ from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from .answer_keys import AnswerKeys
+from .notifications import TerminalNotifications
 from .question_text import choice_fragments, question_text
 from .terminal_events import TERMINAL_EVENTS
 
@@ -87,11 +89,13 @@ async def ask_beside_output(
     *,
     own_words: bool = False,
     closed: Callable[[], Awaitable[StoredQuestion | None]] | None = None,
+    notifications: Callable[[Callable[[str], None]], TerminalNotifications] | None = None,
 ) -> str | QuestionAnswer | None:
     """Ask while no chat is open: on stderr, or on ``/dev/tty`` if stderr is redirected.
 
     With ``own_words`` the question is on the screen already. If this is cancelled because the
     question is closed, ``closed`` returns how. Ctrl-C also interrupts the process (SIGINT).
+    ``notifications`` makes what calls the person back, from what writes to the terminal.
     """
     with ExitStack() as stack:
         stream = _screen_for_people(stack)
@@ -104,6 +108,10 @@ async def ask_beside_output(
         if not own_words:
             stream.write(question_text(question, window_width()))
             stream.flush()
+        if notifications is not None:
+            notifier = notifications(partial(_send, stream))
+            stack.callback(notifier.question_closed)
+            notifier.question_opened()
         draft = Draft()
         try:
             answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
@@ -121,6 +129,11 @@ async def ask_beside_output(
         if draft.is_interrupted:
             signal.raise_signal(signal.SIGINT)
         return answer
+
+
+def _send(stream: TextIO, code: str) -> None:
+    stream.write(code)
+    stream.flush()
 
 
 def _screen_for_people(stack: ExitStack) -> TextIO | None:

@@ -12,6 +12,7 @@ from hookline_hookspecs import (
     HooklineError,
     Inbound,
     Plugin,
+    Questions,
     command,
     hookimpl,
 )
@@ -64,7 +65,12 @@ class Commands(Plugin):
     @command("/stop", audience="turn", immediate=True, category="Conversation")
     async def stop(self, ctx: Context, _args: str) -> str:
         """Stop the running turn."""
-        stopped = await self._conversations.stop(ctx.turn.inbound)
+        inbound = ctx.turn.inbound
+        chat = (inbound.channel, inbound.chat_id)
+        waiting = [one for one in await self.host.services[Questions].open(chat=chat) if one.turn]
+        stopped = await self._conversations.stop(inbound)
+        if stopped and waiting:
+            return ""  # the reply of the turn that waited says that it was stopped
         return "Stopping." if stopped else "Nothing is running."
 
     async def _complete_model(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
