@@ -417,7 +417,7 @@ class Looks(Plugin):
         return None
 
     async def scopes(self, ctx: Any, call: ToolCall) -> Sequence[str]:
-        return ("Allow in this session",)
+        return (ALLOW_SESSION,)
 
     async def remember(self, ctx: Any, question: Question, answer: Any) -> None:
         pass
@@ -435,11 +435,7 @@ class Looks(Plugin):
 
 @pytest.mark.parametrize(
     ("choice", "places", "left"),
-    [
-        ("Allow in this session", "aa", 0),
-        ("Allow once", "aa", 1),
-        ("Allow in this session", "ab", 1),
-    ],
+    [(ALLOW_SESSION, "aa", 0), (ALLOW_ONCE, "aa", 1), (ALLOW_SESSION, "ab", 1)],
 )
 async def test_scope_of_an_answer_answers_the_same_question_of_another_call(
     harness: Make, choice: str, places: str, left: int
