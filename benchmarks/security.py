@@ -11,7 +11,6 @@ measures what provenance costs a turn, in a process that has done nothing else. 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -160,13 +159,6 @@ def paths(world: World) -> str:
     return table(["paths", "tried", "refused", "asked about when written"], rows)
 
 
-def commands() -> str:
-    """The shell judge's tables."""
-    script = TREE / "benchmarks" / "security_judge.py"
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    return run.stdout.strip()
-
-
 def main() -> None:
     """Print the tables."""
     tasks = [(*task, mode) for task in attacks() for mode in MODES]
@@ -187,7 +179,6 @@ def main() -> None:
                 "Harmless twins": lambda: twins(world),
                 "The same script, with the sandbox and without": lambda: sandboxed(world),
                 "Paths": lambda: paths(world),
-                "Commands": commands,
             }
             for title, made in parts.items():
                 sys.stdout.write(f"## {title}\n\n{made()}\n\n")

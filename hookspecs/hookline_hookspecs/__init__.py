@@ -56,6 +56,7 @@ from .paths import FileRisk, Paths
 from .permissions import (
     CheckedCommand,
     CommandCheck,
+    CommandEffects,
     OfferedScope,
     PermissionRules,
     RuleKind,
@@ -107,6 +108,7 @@ __all__ = [
     "Choice",
     "Command",
     "CommandCheck",
+    "CommandEffects",
     "CommandError",
     "CommandSandbox",
     "Compacted",

@@ -85,12 +85,14 @@ class ArtifactKeeper(Protocol):
 class Checkpoints(Protocol):
     """Saves files so that a person can restore them. The plugin ``checkpoints`` provides it."""
 
-    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
+    async def hold(self, ctx: Context, place: Path | None = None, *, history: bool = False) -> bool:
         """Save the session's workspace, or ``place``, a file or folder outside of it.
 
-        Return True if every file that git tracks in the workspace is saved, or all of ``place``.
-        False means that a change may lose something.
+        Return True if every file that git tracks in the workspace is saved, or all of ``place``;
+        with ``history``, only if the histories of the repositories there are kept too. False means
+        that a change may lose something.
         """
+        return False
 
 
 class CommandSandbox(Protocol):

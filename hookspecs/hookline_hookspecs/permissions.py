@@ -1,7 +1,8 @@
-"""The services :class:`PermissionRules` and :class:`CommandCheck`: which calls need no question.
+"""The services :class:`PermissionRules`, :class:`CommandEffects` and :class:`CommandCheck`.
 
-The plugin ``permissions`` provides the first, the plugin ``shell`` the second. A guard that does
-not find them decides as if no rule existed.
+They say which calls need no question, and what a command may do. The plugin ``permissions``
+provides the first two, the plugin ``shell`` the third. A guard that does not find them decides as
+if no rule existed, and as if a command could do anything.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from .host import Context
     from .messages import ToolCall
+    from .origins import Effect
     from .paths import Paths
     from .verdicts import Ask, Deny
 
@@ -31,16 +33,17 @@ class RuleVerdict:
         where: where it stands: ``config.yaml``, ``.hookline/permissions.yaml``, ``chat``,
             ``session`` or ``packaged``.
         why: the reason of a packaged rule.
-        answers_guards: an ``allow`` that also answers the ``Ask`` of a guard about the risk of the
-            call, because a person wrote it, or because the call only reads. It never answers an
-            ``Ask`` with ``once``, and no ``Deny``.
+        outside: the part of a command that does not work in the sandbox, such as ``docker ps``;
+            empty if there is none.
+        outside_why: why, as a predicate: ``needs the person's keys``.
     """
 
     verdict: RuleKind | None = None
     rule: str = ""
     where: str = ""
     why: str = ""
-    answers_guards: bool = False
+    outside: str = ""
+    outside_why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +88,32 @@ class PermissionRules(Protocol):
         """
 
 
+class CommandEffects(Protocol):
+    """What a command may do, by the words of the programs that it starts."""
+
+    def effects(self, call: ToolCall, paths: Paths) -> Sequence[Effect]:
+        """Return what a call of ``bash`` may do. Nothing is run, and no script is read.
+
+        Empty for a command whose programs only read, or change files of the workspace.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedCommand:
     """How a command would be treated.
 
     Attributes:
-        verdict: that of its guard.
-        restorable: no question is needed if a checkpoint of the workspace is made first.
-        sandboxed: whether it would run in the sandbox.
+        verdict: that of its guard. An ``Ask`` with ``answered_by_rules`` is not asked if an
+            ``allow`` rule covers the command.
+        sandboxed: whether it would run in the sandbox, unless it needs the machine itself.
     """
 
     verdict: Deny | Ask | None
-    restorable: bool
     sandboxed: bool
 
 
 class CommandCheck(Protocol):
-    """Judges a command as the guard of the tool ``bash`` does, without running it."""
+    """Checks a command as the guard of the tool ``bash`` does, without running it."""
 
     def check(
         self, call: ToolCall, paths: Paths, ctx: Context | None = None

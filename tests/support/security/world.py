@@ -49,6 +49,7 @@ GUARDS = (
         "guardrails",
         "mcp",
         "memory",
+        "permissions",
         "provenance",
         "redact",
         "scheduler",

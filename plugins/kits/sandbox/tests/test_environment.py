@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hookline_sandbox import allowed
+from hookline_sandbox import allowed, without_secrets
 
 UNLISTED = """
 DATABASE_URL GH_PAT AWS_ACCESS_KEY_ID PGPASSFILE COOKIE SLACK_WEBHOOK X SSH_AUTH_SOCK DISPLAY
@@ -42,3 +42,10 @@ def test_path_in_secret_named_variable_removes_nothing_else() -> None:
 def test_path_variable_is_passed_although_part_of_it_is_a_secret() -> None:
     environment = {"APP_TOKEN": "/opt/app", "PATH": "/opt/app/bin:/usr/bin"}
     assert allowed(environment) == {"PATH": "/opt/app/bin:/usr/bin"}
+
+
+def test_program_outside_gets_all_but_secrets() -> None:
+    passed = {"SSH_AUTH_SOCK": "/dev/null", "DISPLAY": ":0", "EDITOR": "vim", "PATH": "/bin"}
+    secret = {"GH_TOKEN": "abc", "DATABASE_URL": "postgres://me:word@db", "COPY": "long-secret"}
+    assert without_secrets(passed | secret, secrets=["long-secret"]) == passed
+    assert without_secrets(secret, ["GH_TOKEN"], ["long-secret"]) == {"GH_TOKEN": "abc"}

@@ -18,11 +18,13 @@ class Guard(Plugin):
     """Asks the service before each call."""
 
     found: list[bool] = []  # noqa: RUF012
+    history = False
 
     @hookimpl
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | None:
         if call.name == "act":
-            self.found.append(await self.host.services[Checkpoints].hold(ctx))
+            service = self.host.services[Checkpoints]
+            self.found.append(await service.hold(ctx, history=self.history))
         return None
 
 
@@ -108,6 +110,15 @@ def test_snapshot_of_a_subfolder_does_not_cover_the_repository(
 
 def test_snapshot_does_not_cover_an_unreadable_index(repository: WorkspaceChat) -> None:
     (repository.work / ".git/index").write_bytes(b"DIRC\0\0\0\x09\0\0\0\x01")
+    assert not holds(repository)
+
+
+def test_history_counts_only_if_it_is_kept(
+    repository: WorkspaceChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Guard, "history", True)
+    assert holds(repository)
+    (repository.work / ".git/reftable").mkdir()  # a format that is not supported
     assert not holds(repository)
 
 

@@ -17,6 +17,8 @@ SCRIPTS = [
     "ls <<E\nE\\\n\ntouch made\nE",
     "ls <<-E\n\tE\ntouch made",
     "ls <<'E' \\\n; touch made\nx\nE",
+    "ls <<E\\\nF\nx\nEF\ntouch made",
+    "ls << \\\nEF\nx\nEF\ntouch made",
     "ls $(cat <<E\n)\nE\n); touch made",
     'echo "`\\"\'\\" ; touch made ; \\"\'\\"`"',
     "a[$(touch made)]=1",
@@ -71,7 +73,8 @@ def test_allow_rules_of_other_programs_never_cover_what_bash_runs(
     assert (work / "made").exists(), ran.stderr
     texts = ["echo *", "ls *", "cat *", "printf *"]
     given = [parse_rule("allow", f"bash({text})", "config.yaml") for text in texts]
-    rules = RuleSet([*given, *(one.rule for one in packaged_rules())])
+    packaged = [one.rule for one in packaged_rules() if "touch|" not in one.rule.text]
+    rules = RuleSet([*given, *packaged])
     paths = guarded_paths(work, tmp_path / ".hookline")
     decision = rules.decide(ToolCall("1", "bash", {"command": script}), paths)
     assert decision.kind != "allow"

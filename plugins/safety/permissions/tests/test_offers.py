@@ -14,13 +14,15 @@ from hookline_permissions.rule_set import RuleSet
 from hookline_permissions.rules import parse_rule
 
 ONCE_MORE = "Allow this exact command in this session"
+SANDBOXED = "Allow everything that stays in the sandbox in this session"
 
 
 def offered(workspace: Path, tool: str, *rules: str, **arguments: Any) -> list[OfferedScope]:
     paths = guarded_paths(workspace, workspace.parent / ".hookline")
     given = [parse_rule("ask", text, "config.yaml") for text in rules]
     known = RuleSet([*given, *(one.rule for one in packaged_rules())])
-    return list(offered_scopes(ToolCall("1", tool, arguments), paths, known))
+    call = ToolCall("1", tool, arguments)
+    return list(offered_scopes(call, paths, known, sandboxed=True, all_changes=True))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def offered(workspace: Path, tool: str, *rules: str, **arguments: Any) -> list[O
     [
         ("git push origin main", ["bash(git push *)"]),
         ("cd src && pytest -q | tail", ["bash(pytest *)"]),
-        ("pytest -q && git push", ["bash(pytest *)", "bash(git push *)"]),
+        ("cargo build && git push", ["bash(cargo build *)", "bash(git push *)"]),
         ("docker compose up -d", ["bash(docker compose up *)"]),
         ("uv run pytest -q", ["bash(uv run pytest *)"]),
         ("ssh build uptime", ["bash(ssh build *)"]),
@@ -36,7 +38,7 @@ def offered(workspace: Path, tool: str, *rules: str, **arguments: Any) -> list[O
     ],
 )
 def test_pattern_of_a_command_is_offered(tmp_path: Path, command: str, rules: list[str]) -> None:
-    exact, pattern = offered(tmp_path, "bash", command=command)
+    exact, pattern, *_ = offered(tmp_path, "bash", command=command)
     assert (exact.label, exact.lasts) == (ONCE_MORE, "session")
     assert (list(pattern.rules), pattern.lasts) == (rules, "chat")
     assert pattern.label.startswith("Allow `")
@@ -76,7 +78,27 @@ def test_pattern_that_would_run_anything_is_not_offered(tmp_path: Path, command:
     assert [scope.label for scope in offered(tmp_path, "bash", command=command)] in (
         [],
         [ONCE_MORE],
+        [ONCE_MORE, SANDBOXED],
     )
+
+
+def test_everything_that_stays_in_the_sandbox_is_offered(tmp_path: Path) -> None:
+    *_, widest = offered(tmp_path, "bash", command="pytest -q")
+    assert (widest.label, widest.lasts) == (SANDBOXED, "session")
+    assert SANDBOXED not in [one.label for one in offered(tmp_path, "bash", command="docker ps")]
+    paths = guarded_paths(tmp_path, tmp_path.parent / ".hookline")
+    given = [parse_rule("allow", text, "session") for text in widest.rules]
+    rules = RuleSet([*given, *(one.rule for one in packaged_rules())])
+
+    def allows(command: str, *, sandboxed: bool = True, **more: Any) -> bool:
+        call = ToolCall("1", "bash", {"command": command, **more})
+        decision = rules.decide(call, paths, sandboxed=sandboxed)
+        return decision.kind == "allow" and decision.rule in given
+
+    assert allows("make && $X")
+    assert not allows("make", sandboxed=False)
+    assert not allows("docker run x")
+    assert not allows("rm -rf .git")
 
 
 def test_nothing_is_offered_that_would_not_have_allowed_the_call(tmp_path: Path) -> None:
@@ -97,11 +119,9 @@ def test_scopes_of_other_tools(tmp_path: Path) -> None:
     assert tool.label == "Allow every call of mcp__github__search in this session"
 
 
-def test_pattern_of_an_unknown_program_is_not_offered_where_a_guard_asks(tmp_path: Path) -> None:
+def test_pattern_of_an_unknown_program_is_not_offered_outside(tmp_path: Path) -> None:
     paths = guarded_paths(tmp_path, tmp_path.parent / ".hookline")
     packaged = RuleSet(one.rule for one in packaged_rules())
-    for line, count in (("croc send x", 1), ("git push", 2)):
-        found = offered_scopes(
-            ToolCall("1", "bash", {"command": line}), paths, packaged, is_risky=True
-        )
+    for line, count in (("croc send x", 1), ("docker compose up", 2)):
+        found = offered_scopes(ToolCall("1", "bash", {"command": line}), paths, packaged)
         assert len(found) == count

@@ -56,7 +56,7 @@ class Saving(Plugin):
     def setup(self, host: Host) -> None:
         host.services.provide(Checkpoints, self)
 
-    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
+    async def hold(self, ctx: Context, place: Path | None = None, *, history: bool = False) -> bool:
         return place is not None and place.name in self.held
 
 

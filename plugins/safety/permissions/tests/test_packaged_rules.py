@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hookline.testing import guarded_paths
 from hookline_hookspecs import Paths, ToolCall
-from hookline_permissions.packaged_rules import PackagedRule, packaged_rules
+from hookline_permissions.packaged_rules import PackagedRule, outside_rules, packaged_rules
 from hookline_permissions.rule_set import RuleSet
 
 
@@ -20,10 +20,12 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     return guarded_paths(home / "work", home / ".hookline")
 
 
-@pytest.mark.parametrize("packaged", packaged_rules(), ids=lambda one: one.rule.text)
+@pytest.mark.parametrize(
+    "packaged", [*packaged_rules(), *outside_rules()], ids=lambda one: one.rule.text
+)
 def test_packaged_rule_matches_its_examples(packaged: PackagedRule, paths: Paths) -> None:
     rule = packaged.rule
-    allowed = [one.rule for one in packaged_rules() if one.rule.kind == "allow"]
+    allowed = [one.rule for one in packaged_rules()]
     rules = RuleSet(allowed if rule.kind == "allow" else [rule])
 
     def decides(command: str) -> bool:

@@ -1,4 +1,4 @@
-"""Stand-ins for what core gives a plugin, and the judge as the plugin uses it."""
+"""Stand-ins for what core gives a plugin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,10 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hookline_hookspecs import Ask, Deny, Effect, ToolCall
+from hookline_hookspecs import Ask, Deny, Stash, ToolCall
 from hookline_sandbox import Found, Method, found
 from hookline_shell import Shell, ShellConfig
-from hookline_shell.judge import Judge, Setting
 
 Verdict = Deny | Ask | None
 
@@ -67,7 +66,8 @@ class Http:
 def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
     """That of the terminal's operator, unless ``fields`` say otherwise."""
     kind = {"parent_id": fields.pop("parent_id", None), "kind": fields.pop("kind", "chat")}
-    stash = SimpleNamespace(session={})
+    stash = Stash()
+    stash.session = {}
     told: list[str] = []
     given = {
         "channel": "terminal",
@@ -179,8 +179,9 @@ def no_sandbox(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return here
 
     none.cache_clear = lambda: None  # type: ignore[attr-defined]
-    for place in ("hookline_sandbox.sandbox.found", "hookline_shell.sandbox_runner.found"):
-        monkeypatch.setattr(place, none)
+    for place in ("hookline_sandbox", "hookline_sandbox.sandbox", "hookline_shell.sandbox_runner"):
+        monkeypatch.setattr(f"{place}.found", none)
+    monkeypatch.setattr("hookline_shell.command_guard.found", none)
 
 
 def programs(folder: Path) -> Path:
@@ -219,44 +220,3 @@ async def sandboxed(sandboxes: None) -> AsyncIterator[Shell]:
 def ctx(tmp_path: Path) -> Any:
     """A turn's context whose workspace is the test's own folder."""
     return context(tmp_path)
-
-
-@pytest.fixture
-def persons_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person's home where one usually is, and not in ``/tmp``, which anybody may change."""
-    monkeypatch.setenv("HOME", "/home/person")
-
-
-@pytest.fixture(scope="session")
-def verdict() -> Callable[..., Verdict]:
-    """What the hook says of a command in the workspace ``/work/project``."""
-    shell = plugin(sandbox={"enabled": False})
-    ctx = context(Path("/work/project"))
-
-    def judge(command: str, workdir: str | None = None) -> Verdict:
-        arguments = {"command": command} | ({"workdir": workdir} if workdir else {})
-        given = hook_verdict(shell, ctx, ToolCall("c1", "bash", arguments))
-        assert given is None or isinstance(given, Deny | Ask)
-        assert given is None or "the judge itself failed" not in given.reason
-        return given
-
-    return judge
-
-
-@pytest.fixture(scope="session")
-def effects() -> Callable[..., Sequence[Effect]]:
-    """What the tool says a command in the workspace ``/work/project`` may do."""
-    shell = plugin(sandbox={"enabled": False})
-    ctx = context(Path("/work/project"))
-    return lambda command: shell.effects(ctx, ToolCall("c1", "bash", {"command": command}))
-
-
-@pytest.fixture(scope="session")
-def setting() -> Callable[..., Verdict]:
-    """The judge's verdict in a setting that keywords describe."""
-    judge, ctx = Judge(), context(Path("/work/project"))
-
-    def judged(command: str, **fields: bool) -> Verdict:
-        return judge.judge(command, ctx.paths, "", Http().check_url, Setting(**fields))
-
-    return judged

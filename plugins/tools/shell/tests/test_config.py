@@ -1,18 +1,15 @@
-"""Settings, the doctor's check, and the data the judge reads."""
+"""Settings, the doctor's check, and the patterns of dangerous commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hookline_hookspecs import Ask, Check, CheckResult, ToolCall
 from hookline_shell import Shell, ShellConfig
-from hookline_shell.judge import deeds
 from pydantic import ValidationError
 
 from .conftest import hook_verdict
@@ -38,22 +35,38 @@ def test_timeout_above_its_maximum_is_an_error() -> None:
         ShellConfig(timeout=700)
 
 
-def test_pattern_of_the_operator_asks(make_plugin: Callable[..., Shell], ctx: Any) -> None:
-    shell = make_plugin(dangerous_patterns=[r"make\s+deploy"])
+def test_pattern_of_the_operator_asks(
+    make_plugin: Callable[..., Shell], ctx: Any, sandboxes: None
+) -> None:
+    shell = make_plugin(dangerous_patterns=[r"make\s+deploy"], sandbox={"enabled": True})
     found = hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make deploy"}))
     assert isinstance(found, Ask)
     assert "make" in found.reason
     assert hook_verdict(shell, ctx, ToolCall("1", "bash", {"command": "make test"})) is None
 
 
-def test_empty_pattern_list_keeps_the_built_in_rules(
-    make_plugin: Callable[..., Shell], ctx: Any
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make drop-db",
+        "npm run db:reset",
+        "just teardown",
+        "cd infra && terraform destroy -auto-approve",
+        "kubectl delete ns production",
+        "aws s3 rb s3://bucket --force",
+        "psql -c 'DROP DATABASE shop'",
+    ],
+)
+def test_default_patterns_ask_in_the_sandbox_too(
+    make_plugin: Callable[..., Shell], ctx: Any, sandboxes: None, command: str
 ) -> None:
-    default, empty = make_plugin(), make_plugin(dangerous_patterns=[])
-    call = ToolCall("1", "bash", {"command": "make drop-db"})
-    assert isinstance(hook_verdict(default, ctx, call), Ask)
+    call = ToolCall("1", "bash", {"command": command})
+    found = hook_verdict(make_plugin(sandbox={"enabled": True}), ctx, call)
+    assert isinstance(found, Ask)
+    assert "is on the list of dangerous commands" in found.reason
+    assert not found.answered_by_rules
+    empty = make_plugin(dangerous_patterns=[], sandbox={"enabled": True})
     assert hook_verdict(empty, ctx, call) is None
-    assert hook_verdict(empty, ctx, ToolCall("1", "bash", {"command": "rm -rf /"})) is not None
 
 
 def test_doctor_warns_about_an_empty_pattern_list(make_plugin: Callable[..., Shell]) -> None:
@@ -68,23 +81,6 @@ def test_doctor_fails_without_a_shell(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not check(make_plugin()).ok
-
-
-def data(name: str) -> Any:
-    folder = files("hookline_shell.judge") / "data"
-    return yaml.load((folder / f"{name}.yaml").read_text("utf-8"), yaml.CSafeLoader)
-
-
-@pytest.mark.parametrize("row", data("acts"), ids=lambda row: str(row["commands"][0]))
-def test_acts_have_a_source_and_are_usable(row: dict[str, Any]) -> None:
-    assert row["source"]
-    if "deed" in row:
-        assert row["deed"] in deeds.DEEDS
-        return
-    assert row["verdict"] in ("ask", "deny")
-    assert row["reason"].format(name="x") != row["reason"]
-    re.compile(row.get("match", ""))
-    re.compile(row.get("unless", ""))
 
 
 def test_default_patterns_are_regular_expressions() -> None:

@@ -312,7 +312,9 @@ async def test_admin_is_warned_without_a_sandbox(
     shell_of: Callable[..., Shell], make_context: Callable[..., Any], chats: Path, no_sandbox: None
 ) -> None:
     shell, ctx = shell_of(), make_context(work(chats), **ADMIN)
-    assert asked(shell, ctx) is None
+    found = asked(shell, ctx)
+    assert isinstance(found, Ask)
+    assert "the plugin permissions is off" in found.reason
     assert (await shell.bash(ctx, "echo 1")).ok
     assert (await shell.bash(ctx, "echo 2")).ok
     assert len(ctx.told) == 1

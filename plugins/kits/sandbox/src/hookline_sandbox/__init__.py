@@ -9,7 +9,7 @@ network, and ``environment`` selects the variables that are passed.
 from __future__ import annotations
 
 from .control_files import Kept, keep
-from .environment import allowed, secrets_in
+from .environment import allowed, secrets_in, without_secrets
 from .limits import Limits
 from .methods import Found, Method, found
 from .sandbox import Places, Sandbox
@@ -25,4 +25,5 @@ __all__ = [
     "found",
     "keep",
     "secrets_in",
+    "without_secrets",
 ]

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from hookline_hookspecs.secrets import redacted
+
 from .tables import tables
 
 SHORTEST_SECRET = 8
@@ -70,6 +72,32 @@ def allowed(
         for name, value in environment.items()
         if name in named or (_allowed().fullmatch(name) and not _holds(value, hidden))
     }
+
+
+def without_secrets(
+    environment: Mapping[str, str], allow: Iterable[str] = (), secrets: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return ``environment`` for a program that a person lets run with their rights.
+
+    All variables are passed, such as the socket of an agent for keys, except those that are secret
+    by their name, and those whose value contains a login or a known secret; and the variables in
+    ``allow``, unchanged.
+    """
+    named = {"PATH", *allow}
+    rest = {name: value for name, value in environment.items() if name not in named}
+    hidden = {value for value in secrets if len(value) >= SHORTEST_SECRET} | secrets_in(rest)
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in named
+        or not (_is_secret(name, value) or _holds(value, hidden) or redacted(value) != value)
+    }
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """True for a variable that is named as a secret and does not name a path."""
+    named = _SECRET_NAME.search(name) and not _allowed().fullmatch(name)
+    return bool(named) and not _is_path(value)
 
 
 def _holds(value: str, secrets: set[str]) -> bool:

@@ -80,24 +80,38 @@ class Checkpoints(Plugin[CheckpointsConfig]):
 
     # The service
 
-    async def hold(self, ctx: Context, place: Path | None = None) -> bool:
+    async def hold(self, ctx: Context, place: Path | None = None, *, history: bool = False) -> bool:
         """Save the workspace now; return whether the snapshot includes every file that git tracks.
-        With ``place``, the folder around it is saved and must include all of ``place``."""
+        With ``place``, the folder around it is saved and must include all of ``place``. With
+        ``history``, the histories of the repositories must be kept too."""
         folder = ctx.paths.workspace if place is None else allowed_around(ctx, str(place))
         if folder is None or not await self._can_save(folder):
             return False
         try:
             async with asyncio.timeout(_HOLD_TIMEOUT):
                 present, ref = await self._take(ctx, folder)
-            turn = self._turn(ctx)
-            turn.tried.add(folder)
-            turn.saved.setdefault(folder, SavedFolder(folder, present)).refs.append(ref)
+                turn = self._turn(ctx)
+                turn.tried.add(folder)
+                saved = turn.saved.setdefault(folder, SavedFolder(folder, present))
+                saved.refs.append(ref)
+                if history and not await self._are_histories_kept(present, folder, ref):
+                    return False
             if place is not None:
                 return has_all_of(present, place, folder)
             return not await asyncio.to_thread(unsaved, folder, present.files, present.skipped)
         except (TimeoutError, CheckpointError, OSError) as error:
             self.log.info("cannot save %s before the call: %s", folder, error or "it took too long")
             return False
+
+    async def _are_histories_kept(self, present: Present, folder: Path, ref: str) -> bool:
+        """Keep the histories of the folder's repositories now; False if one is not kept."""
+        now = self.host.now()
+        if self._snapshots.is_history_given_up(folder, now):
+            return False
+        reason = await self._snapshots.keep_histories(present, folder, ref, now)
+        if reason:
+            self.log.info("before the call: %s", reason)
+        return not reason
 
     def _turn(self, ctx: Context) -> TurnFolders:
         """Return the folders of the turn, also for a context of another plugin."""

@@ -83,6 +83,10 @@ class SnapshotManager:
         """Skip the folder for a day. Raises ``OSError``."""
         self._given_up.add(key_of(str(folder)), now)
 
+    def is_history_given_up(self, folder: Path, now: float) -> bool:
+        """Whether the histories in the folder are not kept because that took too long."""
+        return self._given_up.is_skipped(key_of("history", str(folder)), now)
+
     def scope(self, folder: Path, paths: Paths) -> Scope:
         """Return the scope of a survey of ``folder``. Raises ``CheckpointError`` if it may not be
         saved."""

@@ -11,13 +11,14 @@ from hookline_hookspecs.channels import TERMINAL
 from .chat_rules import Chat, readable_rules
 from .rule_guard import is_allowed_by_person, rule_verdict
 from .rule_levels import rule_set
+from .rule_set import part_outside
 from .rules import Kind
 
 if TYPE_CHECKING:
     from .plugin import Permissions
 
 TERMINAL_CHAT = "default"
-NO_COMMAND_CHECK = CheckedCommand(None, restorable=False, sandboxed=False)
+NO_COMMAND_CHECK = CheckedCommand(None, sandboxed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,16 @@ async def check_call(plugin: Permissions, call: ToolCall) -> CallCheck:
     paths, mode = plugin.host.paths, plugin.config.mode
     fixed = plugin.levels.fixed(paths.workspace)
     stored = await plugin.levels.chats.of(Chat(TERMINAL, TERMINAL_CHAT))
-    decision = rule_set([*fixed.rules, *readable_rules(stored)]).decide(call, paths)
-    found = rule_verdict(decision)
     service = plugin.host.services.get(CommandCheck)
     checked = (service.check(call, paths) if service is not None else None) or NO_COMMAND_CHECK
+    rules = rule_set([*fixed.rules, *readable_rules(stored)])
+    decision = rules.decide(call, paths, sandboxed=checked.sandboxed)
+    outside = part_outside(call, paths) if checked.sandboxed else None
+    found = rule_verdict(decision, outside)
     read_only = any(one.name == call.name and one.read_only for one in plugin.host.tools())
 
     def result(verdict: Kind, where: str, rule: str = "", reason: str = "") -> CallCheck:
-        return CallCheck(verdict, where, rule, reason, checked.sandboxed)
+        return CallCheck(verdict, where, rule, reason, checked.sandboxed and outside is None)
 
     if found.verdict == "deny":
         return result("deny", found.where, found.rule, found.why)
@@ -67,8 +70,10 @@ async def check_call(plugin: Permissions, call: ToolCall) -> CallCheck:
     if found.verdict == "ask":
         return result("ask", found.where, found.rule, found.why)
     asked = checked.verdict if isinstance(checked.verdict, Ask) else None
-    if asked is not None and (asked.once or not found.answers_guards):
+    if asked is not None and not (asked.answered_by_rules and found.verdict == "allow"):
         return result("ask", "shell", reason=asked.reason)
+    if outside is not None and found.verdict != "allow":
+        return result("ask", "shell", reason=f"`{outside.text}` {outside.why}")
     if not read_only and mode == "ask" and not is_allowed_by_person(decision):
         return result("ask", "mode ask")
     if found.verdict == "allow":

@@ -24,6 +24,7 @@ _CLASS = re.compile(r"(?P<before>[^<>]*)<(?P<names>[a-z|]+)>")
 _QUOTE = re.compile(r"[\"'`]")
 CLASSES = frozenset(
     {"root", "workspace", "git", "control", "inside", "tmp", "outside", "device", "unknown", "home"}
+    | {"glob"}
 )
 """Kinds of paths that a packaged pattern may name, as ``<root>``."""
 

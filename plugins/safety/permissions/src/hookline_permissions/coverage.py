@@ -69,11 +69,13 @@ def _covering(
     command: SimpleCommand, rules: Sequence[Rule], places: Places, paths: Paths
 ) -> Rule | None:
     for rule in rules:
-        if rule.exact_command is not None:
+        if rule.exact_command is not None or rule.is_sandbox_scope:
             continue
         pattern = rule.command
         if pattern is None:
             return rule
+        if command.in_background and rule.where == PACKAGED:
+            continue  # they may be started without end
         if (
             pattern.covers(command, places)
             and not any(one.command and one.command.matches(command, places) for one in rule.unless)

@@ -24,14 +24,19 @@ from .content import DIGEST_CHARS, RunContent, is_interpreter, run_content
 from .coverage import part_rules, with_folders
 from .network_patterns import NETWORK, REGISTRIES, host_and_port, registries
 from .places import Places
-from .rule_set import RuleSet, parsed_command, places_of
-from .rules import COMMAND_TOOL, EXACT, MAX_RULE_CHARS, SESSION, RuleError, parse_rule
+from .rule_set import RuleSet, needs_person, parsed_command, part_outside, places_of
+from .rules import COMMAND_TOOL, EXACT, MAX_RULE_CHARS, SANDBOXED, SESSION, RuleError, parse_rule
 
 MAX_SCOPES = 3
 MAX_OFFERED_PARTS = 4
 """Parts of a line for which patterns are offered together."""
 WRITING_TOOLS = ("write_file", "edit_file")
 READING_TOOLS = ("read_file", "list_dir", "glob", "grep")
+_SANDBOX_SCOPE = OfferedScope(
+    "Allow everything that stays in the sandbox in this session",
+    (f"{COMMAND_TOOL}({SANDBOXED})",),
+    "every command, except what is refused, asked about by a rule, or needs the machine itself",
+)
 
 
 @cache
@@ -44,16 +49,23 @@ def _table() -> dict[str, Any]:
 
 
 def offered_scopes(
-    call: ToolCall, paths: Paths, rules: RuleSet, *, is_risky: bool = False
+    call: ToolCall,
+    paths: Paths,
+    rules: RuleSet,
+    *,
+    sandboxed: bool = False,
+    all_changes: bool = False,
 ) -> tuple[OfferedScope, ...]:
     """Up to :data:`MAX_SCOPES` scopes, the narrowest first.
 
-    ``is_risky``: another guard asks about the command, so that a pattern is offered only for
-    programs whose subcommands are known. A scope is offered only if its rules, added to ``rules``,
-    would have allowed the call.
+    ``sandboxed``: the command runs in the sandbox, unless a part of it does not work there. Outside
+    of it a pattern is offered only for programs whose subcommands are known. ``all_changes``: what
+    packaged rules allow is asked about too, because it may change something. A scope is offered
+    only if its rules, added to ``rules``, would have allowed the call.
     """
     if call.name == COMMAND_TOOL:
-        found = _of_command(call, paths, rules, is_risky)
+        sandboxed = sandboxed and not part_outside(call, paths)
+        found = _of_command(call, paths, rules, sandboxed=sandboxed, all_changes=all_changes)
     elif call.name == NETWORK:
         found = _of_host(call)
     elif "path" in call.arguments:
@@ -62,20 +74,41 @@ def offered_scopes(
         found = _of_address(call, url)
     else:
         found = iter((_of_tool(call),))
-    fitting = (one for one in found if _allows(one, call, paths, rules))
+    fitting = (
+        one
+        for one in found
+        if _allows(one, call, paths, rules, sandboxed=sandboxed, all_changes=all_changes)
+    )
     return tuple(one for one, _ in zip(fitting, range(MAX_SCOPES), strict=False))
 
 
-def _allows(scope: OfferedScope, call: ToolCall, paths: Paths, rules: RuleSet) -> bool:
+def _allows(
+    scope: OfferedScope,
+    call: ToolCall,
+    paths: Paths,
+    rules: RuleSet,
+    *,
+    sandboxed: bool,
+    all_changes: bool,
+) -> bool:
     try:
         added = [parse_rule("allow", text, SESSION) for text in scope.rules]
     except RuleError:
         return False
-    return RuleSet([*added, *rules.rules]).decide(call, paths).kind == "allow"
+    decision = RuleSet([*added, *rules.rules]).decide(call, paths, sandboxed=sandboxed)
+    return decision.kind == "allow" and not (all_changes and needs_person(decision.rule))
 
 
 def _of_command(
-    call: ToolCall, paths: Paths, rules: RuleSet, is_risky: bool
+    call: ToolCall, paths: Paths, rules: RuleSet, *, sandboxed: bool, all_changes: bool
+) -> Iterator[OfferedScope]:
+    yield from _of_parts(call, paths, rules, sandboxed=sandboxed, all_changes=all_changes)
+    if sandboxed:
+        yield _SANDBOX_SCOPE
+
+
+def _of_parts(
+    call: ToolCall, paths: Paths, rules: RuleSet, *, sandboxed: bool, all_changes: bool
 ) -> Iterator[OfferedScope]:
     command = call.arguments.get("command")
     if not isinstance(command, str):
@@ -98,8 +131,9 @@ def _of_command(
     if parsed.unread or rules.decide(call, paths).kind == "ask":
         return  # a pattern would also cover what is asked about
     covered = part_rules(parsed, rules.of("allow", COMMAND_TOOL), places, paths)
-    missing = _outermost([part for part, rule in covered if rule is None])
-    if is_risky and not all(_is_known(part, places) for part in missing):
+    asked = [part for part, rule in covered if rule is None or (all_changes and needs_person(rule))]
+    missing = _outermost(asked)
+    if not sandboxed and not all(_is_known(part, places) for part in missing):
         return
     if not 0 < len(missing) <= MAX_OFFERED_PARTS:
         return

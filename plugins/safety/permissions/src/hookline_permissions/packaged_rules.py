@@ -10,6 +10,8 @@ from typing import Any
 
 from .rules import KINDS, PACKAGED, Kind, Rule, parse_rule
 
+_OPTIONS = ("why", "restorable", "reads", "once", "trait")
+
 
 @dataclass(frozen=True, slots=True)
 class PackagedRule:
@@ -22,18 +24,30 @@ class PackagedRule:
 
 @cache
 def packaged_rules() -> tuple[PackagedRule, ...]:
-    """Every packaged rule, in order."""
+    """Every packaged rule that denies, asks or allows, in order."""
+    return tuple(_packaged(kind, entry) for kind in KINDS for entry in _table()[kind])
+
+
+@cache
+def outside_rules() -> tuple[PackagedRule, ...]:
+    """The rules about commands that do not work in the sandbox."""
+    return tuple(_packaged("ask", entry) for entry in _table()["outside"])
+
+
+@cache
+def _table() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     import yaml
 
     text = files(__package__).joinpath("data", "rules.yaml").read_text("utf-8")
-    loaded: Mapping[Kind, Sequence[Mapping[str, Any]]] = yaml.load(text, yaml.CSafeLoader)
-    return tuple(_packaged(kind, entry) for kind in KINDS for entry in loaded[kind])
+    loaded: Mapping[str, Sequence[Mapping[str, Any]]] = yaml.load(text, yaml.CSafeLoader)
+    return loaded
 
 
 def _packaged(kind: Kind, entry: Mapping[str, Any]) -> PackagedRule:
     unless = tuple(_rule(kind, text) for text in entry.get("unless", ()))
-    options = {key: entry[key] for key in ("why", "restorable", "reads") if key in entry}
-    rule = _rule(kind, entry["rule"], unless=unless, **options)
+    options = {key: entry[key] for key in _OPTIONS if key in entry}
+    reads_from = tuple(entry.get("reads_from", ()))
+    rule = _rule(kind, entry["rule"], unless=unless, reads_from=reads_from, **options)
     return PackagedRule(rule, tuple(entry.get("match", ())), tuple(entry.get("not_match", ())))
 
 

@@ -30,8 +30,11 @@ READABLE_FILES = frozenset(
 )
 READABLE_FOLDERS = ("/usr/include", "/usr/share", "/usr/lib", "/usr/local/include", "/usr/src")
 """Parts of a system that hold no keys and nothing of a person, for rules that only read."""
-_EVERYTHING = re.compile(r"(?:/(?:\.?\*|\.\[!?\.\]\*|\.\?\?\*))+$")
+_EVERYTHING = re.compile(r"(?:/(?:\.?\*+|\.\[!?\.\]\*|\.\?\?\*))+$")
 """A last ``/*`` names all of a folder."""
+
+
+_GLOB = re.compile(r"[*?\[]")
 
 
 class WriteRisk(Protocol):
@@ -106,7 +109,9 @@ class Places:
         """Where a path stands: inside, tmp or outside, and whether git or programs follow it."""
         below = _holds(self.workspace, path)
         found = set()
-        if below and ".git" in path[len(self.workspace) :].split("/"):
+        if _GLOB.search(path):
+            found.add("glob")
+        if below and any(map(_names_git, path[len(self.workspace) :].split("/"))):
             found.add("git")
         if below and path != self.workspace and self.caution(path):
             found.add("control")
@@ -124,6 +129,13 @@ class Places:
 def is_readable_system(path: str) -> bool:
     """True for an absolute path in a part of the system that everybody may read."""
     return path in READABLE_FILES or any(_holds(folder, path) for folder in READABLE_FOLDERS)
+
+
+def _names_git(part: str) -> bool:
+    """True for ``.git``, and a pattern of the shell that matches it."""
+    return part == ".git" or (
+        part.startswith(".") and bool(_GLOB.search(part)) and fnmatchcase(".git", part)
+    )
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -12,16 +12,19 @@ from hookline_hookspecs import (
     Ask,
     Check,
     CheckResult,
+    CommandEffects,
     CommandError,
     Context,
     ContextBlock,
     Conversations,
     Deny,
+    Effect,
     Host,
     Inbound,
     Mode,
     Modes,
     OfferedScope,
+    Paths,
     PermissionRules,
     Plugin,
     Question,
@@ -54,6 +57,7 @@ from .network_patterns import LOCALHOST, NETWORK, local_ports
 from .places import is_readable_system
 from .readable_places import readable_place
 from .rule_levels import RuleLevels
+from .rule_set import part_outside
 
 CallTool: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
 ASKED = "it may change something, so it needs a yes (mode ask)"
@@ -84,6 +88,7 @@ class Permissions(Plugin[PermissionsConfig]):
         """Offer the services, and say which rules are ignored."""
         host.services.provide(Modes, self)
         host.services.provide(PermissionRules, self)
+        host.services.provide(CommandEffects, self)
         for warning in self.levels.fixed(host.paths.workspace).warnings:
             self.log.warning("%s", warning)
 
@@ -106,7 +111,15 @@ class Permissions(Plugin[PermissionsConfig]):
     async def verdict(self, ctx: Context, call: ToolCall) -> RuleVerdict:
         """Return what the rules say about a call."""
         rules, _ = await self.levels.of_turn(ctx)
-        return rule_guard.rule_verdict(rules.decide(call, ctx.paths))
+        return rule_guard.rule_verdict(rules.decide(call, ctx.paths), part_outside(call, ctx.paths))
+
+    # The service CommandEffects
+
+    def effects(self, call: ToolCall, paths: Paths) -> Sequence[Effect]:
+        """Return what a call of ``bash`` may do."""
+        from .command_effects import command_effects
+
+        return command_effects(call, paths)
 
     async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
         """Return up to three scopes that would have allowed this call."""
@@ -115,8 +128,9 @@ class Permissions(Plugin[PermissionsConfig]):
         rules, errors = await self.levels.of_turn(ctx)
         if errors:
             return ()
-        is_risky = rule_guard.is_judged(self.host, ctx, call)
-        return offered_scopes(call, ctx.paths, rules, is_risky=is_risky)
+        sandboxed = rule_guard.is_sandboxed(self.host, ctx, call)
+        asks_all = await self._mode(ctx) == "ask"
+        return offered_scopes(call, ctx.paths, rules, sandboxed=sandboxed, all_changes=asks_all)
 
     async def add_scope(self, ctx: Context, scope: OfferedScope, by: str) -> None:
         """Store the rules of a scope for the chat."""
@@ -215,7 +229,8 @@ class Permissions(Plugin[PermissionsConfig]):
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
         """Deny or ask as the rules say, and about what may change something, as the mode says."""
         rules, errors = await self.levels.of_turn(ctx)
-        decision = rules.decide(call, ctx.paths)
+        sandboxed = rule_guard.is_sandboxed(self.host, ctx, call)
+        decision = rules.decide(call, ctx.paths, sandboxed=sandboxed)
         if decision.kind == "deny":
             return rule_guard.denied(decision)
         changes = ctx.tool is not None and not ctx.tool.read_only

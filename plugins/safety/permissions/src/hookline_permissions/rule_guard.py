@@ -13,21 +13,21 @@ from hookline_hookspecs import (
     ToolCall,
 )
 
-from .rule_set import Decision
+from .quoted_parts import quoted_parts
+from .rule_set import Decision, OutsidePart
 from .rules import PACKAGED
 
 MAX_PART_CHARS = 200
 """Characters of a command's part in a sentence; a question shows the whole command below."""
 
 
-def rule_verdict(decision: Decision) -> RuleVerdict:
-    """The decision as other parts read it."""
+def rule_verdict(decision: Decision, outside: OutsidePart | None = None) -> RuleVerdict:
+    """The decision as other parts read it; ``outside`` is the part that needs the machine."""
     rule = decision.rule
+    part, why = (outside.text, outside.why) if outside is not None else ("", "")
     if rule is None or decision.kind is None:
-        return RuleVerdict()
-    by_person = rule.where != PACKAGED
-    answers = decision.kind == "allow" and (by_person or rule.reads)
-    return RuleVerdict(decision.kind, rule.text, rule.where, rule.why, answers)
+        return RuleVerdict(outside=part, outside_why=why)
+    return RuleVerdict(decision.kind, rule.text, rule.where, rule.why, part, why)
 
 
 def is_allowed_by_person(decision: Decision) -> bool:
@@ -47,30 +47,31 @@ def denied(decision: Decision) -> Deny:
 
 
 async def question(ctx: Context, call: ToolCall, decision: Decision) -> Ask | None:
-    """The question of an ask rule; None if a checkpoint brings back what the call destroys, or if
-    the command's own guard asks or denies already."""
+    """The question of an ask rule; None if what the call destroys can be brought back."""
     rule = decision.rule
     assert rule is not None
     command = call.arguments.get("command")
     preview = command if isinstance(command, str) else ""
     part = f"`{_shortened(decision.part)}`" if decision.part else call.name
+    marks = quoted_parts(preview, part) if decision.part else ()
     if rule.where != PACKAGED:
-        return Ask(f"the rule {rule.text} in {rule.where} asks about {part}", preview)
-    if is_judged(ctx.host, ctx, call) or (rule.restorable and await _is_saved(ctx)):
+        reason = f"the rule {rule.text} in {rule.where} asks about {part}"
+        return Ask(reason, preview, marks=marks)
+    if rule.restorable and await _is_saved(ctx):
         return None
-    return Ask(f"{part} {rule.why}", preview)
+    return Ask(f"{part} {rule.why}", preview, marks=marks, once=rule.once)
 
 
-def is_judged(host: Host, ctx: Context, call: ToolCall) -> bool:
-    """True if the guard of commands denies or asks itself, checkpoint or not."""
+def is_sandboxed(host: Host, ctx: Context, call: ToolCall) -> bool:
+    """True if a command would run in the sandbox."""
     check = host.services.get(CommandCheck)
     checked = check.check(call, ctx.paths, ctx) if check is not None else None
-    return checked is not None and checked.verdict is not None and not checked.restorable
+    return checked is not None and checked.sandboxed
 
 
 async def _is_saved(ctx: Context) -> bool:
     checkpoints = ctx.host.services.get(Checkpoints)
-    return checkpoints is not None and await checkpoints.hold(ctx)
+    return checkpoints is not None and await checkpoints.hold(ctx, history=True)
 
 
 def _shortened(text: str) -> str:

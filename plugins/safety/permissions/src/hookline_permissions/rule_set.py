@@ -17,7 +17,9 @@ from hookline_hookspecs import Paths, ToolCall
 from .commands import ParsedCommand, SimpleCommand, Word, parse_command
 from .commands.wrappers import runs_elsewhere, unwrap
 from .coverage import part_rules, with_folders
+from .downloads import with_downloads
 from .network_patterns import NETWORK, host_and_port
+from .packaged_rules import outside_rules
 from .places import Places, home_folder
 from .rules import COMMAND_TOOL, PACKAGED, Kind, Rule
 
@@ -61,12 +63,12 @@ class RuleSet:
             and (packaged is None or packaged == (rule.where == PACKAGED))
         ]
 
-    def decide(self, call: ToolCall, paths: Paths) -> Decision:
-        """The decision about a call."""
+    def decide(self, call: ToolCall, paths: Paths, *, sandboxed: bool = False) -> Decision:
+        """The decision about a call. ``sandboxed``: it would run in the sandbox."""
         if call.name == COMMAND_TOOL:
             command = call.arguments.get("command")
             return (
-                self._decide_command(call, command, paths)
+                self._decide_command(call, command, paths, sandboxed=sandboxed)
                 if isinstance(command, str)
                 else UNDECIDED
             )
@@ -76,7 +78,9 @@ class RuleSet:
                     return Decision(kind, rule)
         return UNDECIDED
 
-    def _decide_command(self, call: ToolCall, command: str, paths: Paths) -> Decision:
+    def _decide_command(
+        self, call: ToolCall, command: str, paths: Paths, *, sandboxed: bool
+    ) -> Decision:
         parsed, places = parsed_command(command), places_of(call, paths)
         denied = self._matching("deny", command, parsed, places)
         if denied is not None:
@@ -86,19 +90,25 @@ class RuleSet:
             return asked
         covered = self._covered(command, parsed, places, paths)
         by_person = {id(part): rule for part, rule in covered if rule and rule.where != PACKAGED}
-        if not any(rule.exact_command is not None for rule in by_person.values()):
-            asked = self._matching("ask", command, parsed, places, packaged=True, allowed=by_person)
-            if asked is not None:
-                return asked
+        asked = self._matching("ask", command, parsed, places, packaged=True, allowed=by_person)
+        is_exact = any(rule.exact_command is not None for rule in by_person.values())
+        if asked is not None and asked.rule is not None and (asked.rule.once or not is_exact):
+            return asked
+        if sandboxed and (scope := self._sandbox_scope()) and not part_outside(call, paths):
+            return Decision("allow", scope, command)
         rules = [rule for _, rule in covered if rule is not None]
         if parsed.unread and not any(rule.pattern is None or rule.exact_command for rule in rules):
             return UNDECIDED
         if not covered or len(rules) < len(covered):
             return UNDECIDED
-        chosen = next((rule for rule in rules if rule.where != PACKAGED), rules[0])
-        if chosen.where == PACKAGED:
-            chosen = next((rule for rule in rules if not rule.reads), chosen)
+        packaged = next((rule for rule in rules if needs_person(rule)), None)
+        by_a_person = next((rule for rule in rules if rule.where != PACKAGED), rules[0])
+        chosen = packaged or by_a_person
         return Decision("allow", chosen, covered[0][0].text)
+
+    def _sandbox_scope(self) -> Rule | None:
+        rules = self.of("allow", COMMAND_TOOL)
+        return next((rule for rule in rules if rule.is_sandbox_scope), None)
 
     def _covered(
         self, command: str, parsed: ParsedCommand, places: Places, paths: Paths
@@ -131,16 +141,23 @@ class RuleSet:
                 return Decision(kind, rule, command)
         patterns = [rule for rule in rules if rule.command is not None]
         denied = self.of("deny", COMMAND_TOOL, packaged=True) if kind == "ask" and packaged else []
-        for part, there in with_folders(parsed, places):
+        for part, there in with_downloads(with_folders(parsed, places)):
             allow = (allowed or {}).get(id(part))
             tried = patterns
             if runs_elsewhere(part):  # what is denied here is asked about there
                 tried = _elsewhere(kind, patterns, denied)
             for one in (part, *_writes(part)):
                 for rule in tried:
-                    if _is_about(rule, one, there) and not _names(allow, rule, there):
+                    if not _has_trait(rule, one, parsed) or not _is_about(rule, one, there):
+                        continue
+                    if rule.once or not _names(allow, rule, there):
                         return Decision(kind, rule, one.text)
         return None
+
+
+def needs_person(allow: Rule | None) -> bool:
+    """True if no rule, or only a packaged one, allows something that changes anything."""
+    return allow is None or (allow.where == PACKAGED and not allow.reads)
 
 
 def _elsewhere(kind: Kind, rules: Sequence[Rule], denied: Sequence[Rule]) -> list[Rule]:
@@ -154,7 +171,17 @@ def _is_about(rule: Rule, command: SimpleCommand, places: Places) -> bool:
     """True if an ask or deny rule is about a command, and none of its exceptions."""
     if rule.command is None or not rule.command.matches(command, places):
         return False
+    if rule.reads_from and command.input_from.isdisjoint(rule.reads_from):
+        return False
     return not any(one.command and one.command.matches(command, places) for one in rule.unless)
+
+
+def _has_trait(rule: Rule, command: SimpleCommand, parsed: ParsedCommand) -> bool:
+    if rule.trait == "downloaded":
+        return command.is_downloaded
+    if rule.trait == "forks":
+        return parsed.functions.get(command.program, 0) > 1
+    return True
 
 
 def _names(allow: Rule | None, asked: Rule, places: Places) -> bool:
@@ -179,6 +206,27 @@ def _is_bound(rule: Rule, parsed: ParsedCommand, places: Places) -> bool:
         return True
     commands = [(part, there) for part, there in with_folders(parsed, places) if part.words]
     return any(matches_digest(part, there, rule.digest) for part, there in commands)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsidePart:
+    """A part of a command that does not work in the sandbox, and why, as a predicate."""
+
+    text: str
+    why: str
+
+
+def part_outside(call: ToolCall, paths: Paths) -> OutsidePart | None:
+    """The first part of a command that does not work in the sandbox."""
+    command = call.arguments.get("command")
+    if call.name != COMMAND_TOOL or not isinstance(command, str):
+        return None
+    for part, there in with_folders(parsed_command(command), places_of(call, paths)):
+        for one in (part, *_writes(part)):
+            for packaged in outside_rules():
+                if _is_about(packaged.rule, one, there):
+                    return OutsidePart(one.text, packaged.rule.why)
+    return None
 
 
 def places_of(call: ToolCall, paths: Paths) -> Places:

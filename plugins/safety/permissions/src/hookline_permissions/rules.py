@@ -30,6 +30,8 @@ _RULE = re.compile(
 _URL_START = re.compile(r"(?:domain:|https?://|\*://)")
 EXACT = "="
 """A pattern of ``bash`` that begins with it is a whole command as written."""
+SANDBOXED = "<sandboxed>"
+"""A pattern of ``bash`` for every command that stays in the sandbox."""
 
 
 _OTHER_NAMES = {
@@ -59,8 +61,12 @@ class Rule:
         digest: the first digits of the SHA-256 of the file that the command runs, in hexadecimal;
             with another content the rule does not match.
         why: the reason of a packaged rule.
-        restorable: no question is needed if a checkpoint of the workspace was made.
-        reads: the command only reads, so the rule also answers what other guards ask.
+        restorable: no question is needed if the files and the history of the workspace are kept.
+        reads: the command only reads, so it may name parts of the system that hold no keys.
+        once: the question is asked each time; no rule and no grant answers it.
+        reads_from: the rule is about commands that read what one of these programs writes.
+        trait: ``downloaded`` for a file that the same line has fetched, ``forks`` for a function
+            that starts itself several times.
     """
 
     kind: Kind
@@ -72,6 +78,9 @@ class Rule:
     why: str = ""
     restorable: bool = False
     reads: bool = False
+    once: bool = False
+    reads_from: tuple[str, ...] = ()
+    trait: Literal["", "downloaded", "forks"] = ""
     unless: tuple[Rule, ...] = ()
 
     @cached_property
@@ -85,6 +94,11 @@ class Rule:
         return [one for one in self.tool.split("|") if one]
 
     @property
+    def is_sandbox_scope(self) -> bool:
+        """True for the rule about every command that stays in the sandbox."""
+        return self.tool == COMMAND_TOOL and self.pattern == SANDBOXED
+
+    @property
     def exact_command(self) -> str | None:
         """The command that an exact rule is about; None for other rules."""
         pattern = self.pattern
@@ -93,7 +107,7 @@ class Rule:
     @cached_property
     def command(self) -> CommandPattern | None:
         """The pattern of a rule about commands; None if it is about every command, or one line."""
-        if self.pattern is None or self.exact_command is not None:
+        if self.pattern is None or self.exact_command is not None or self.is_sandbox_scope:
             return None
         return CommandPattern.parse(self.pattern)
 
@@ -145,6 +159,8 @@ def parse_rule(kind: Kind, text: object, where: str, **options: object) -> Rule:
         raise RuleError(f"{text!r} has no pattern. Write {tool!r} for every call of the tool.")
     pattern = None if pattern is None or pattern.strip() in ("*", "**") else pattern.strip()
     rule = Rule(kind, text.strip(), tool, pattern, where, found["digest"] or "", **options)  # type: ignore[arg-type]
+    if rule.is_sandbox_scope and kind != "allow":
+        raise RuleError(f"{text!r}: only an allow rule can be about what stays in the sandbox.")
     try:
         _check_pattern(rule)
     except ValueError as error:
@@ -159,7 +175,7 @@ def _check_pattern(rule: Rule) -> None:
     if rule.tool == COMMAND_TOOL:
         if rule.pattern.endswith(":*"):
             raise ValueError(f"write {f'bash({rule.pattern[:-2]} *)'!r}.")
-        if rule.exact_command is None:
+        if rule.exact_command is None and not rule.is_sandbox_scope:
             CommandPattern.parse(rule.pattern)
         return
     if rule.tool == NETWORK:

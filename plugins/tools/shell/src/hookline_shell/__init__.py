@@ -1,8 +1,8 @@
-"""Hookline plugin ``shell``: the tool ``bash``, its sandbox and its judge.
+"""Hookline plugin ``shell``: the tool ``bash`` and its sandbox.
 
 Reached by the entry point ``hookline_shell:Shell``. :mod:`.command_runner` runs a command,
-:mod:`.sandbox_runner` decides whether it is sandboxed, :mod:`.judge` decides beforehand whether it
-needs approval or is denied.
+:mod:`.sandbox_runner` in the sandbox, and :mod:`.command_guard` decides beforehand where it runs
+and whether it needs approval.
 """
 
 from .config import ShellConfig

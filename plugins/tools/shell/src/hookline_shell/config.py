@@ -13,7 +13,7 @@ def default_patterns() -> list[str]:
     """The packaged ``dangerous_patterns``."""
     import yaml
 
-    text = files(__package__).joinpath("judge", "data", "patterns.yaml").read_text("utf-8")
+    text = files(__package__).joinpath("data", "dangerous_patterns.yaml").read_text("utf-8")
     return list(yaml.load(text, Loader=yaml.CSafeLoader))
 
 

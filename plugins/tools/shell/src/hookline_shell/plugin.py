@@ -1,13 +1,12 @@
-"""The plugin: the tool ``bash``, and the hook ``pre_tool`` that judges every command first."""
+"""The plugin: the tool ``bash``, and the hook ``pre_tool`` that decides about each command."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,9 @@ from hookline_hookspecs import (
     Ask,
     Check,
     CheckedCommand,
-    Checkpoints,
     CheckResult,
     CommandCheck,
+    CommandEffects,
     CommandSandbox,
     Context,
     Deny,
@@ -27,7 +26,6 @@ from hookline_hookspecs import (
     Modes,
     Origin,
     Paths,
-    PermissionRules,
     Plugin,
     Session,
     ToolCall,
@@ -42,7 +40,7 @@ from .config import ShellConfig
 
 if TYPE_CHECKING:
     from .background_jobs import BackgroundJobs
-    from .judge import Judge, Setting
+    from .command_guard import CommandGuard
     from .sandbox_runner import SandboxedResult, SandboxRunner
 
 TOOL = "bash"
@@ -56,16 +54,16 @@ _WITHOUT_TERMINAL = {
 
 
 class Shell(Plugin[ShellConfig]):
-    """Runs commands for the model, after the judge has allowed them."""
+    """Runs commands for the model, in the sandbox if there is one."""
 
     _jobs: BackgroundJobs
 
     @cached_property
-    def _judge(self) -> Judge:
-        """Created at the first command, because the parser and the tables take time to load."""
-        from .judge import Judge
+    def _guard(self) -> CommandGuard:
+        """Created at the first command."""
+        from .command_guard import CommandGuard
 
-        return Judge([re.compile(p) for p in self.config.dangerous_patterns], self.host.home)
+        return CommandGuard(self.config, self.host)
 
     @cached_property
     def _sandbox_runner(self) -> SandboxRunner:
@@ -112,85 +110,35 @@ class Shell(Plugin[ShellConfig]):
 
     @hookimpl
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Deny | Ask | None:
-        """The judge's verdict on a call of ``bash``, and that of a missing sandbox."""
-        if call.name != TOOL:
-            return None
-        command, folder = _command_and_folder(call)
-        if command is None:
+        """Decide where a call of ``bash`` runs, and ask about what nothing confines or allows."""
+        command = call.arguments.get("command")
+        if call.name != TOOL or not isinstance(command, str):
             return None  # the tool reports wrong arguments itself
-        from .judge import Setting
-
-        mode = await self._mode(ctx)
-        sandboxed = self._is_sandboxed(ctx, mode)
-        outside: Deny | Ask | None = None
-        if sandboxed and call.arguments.get("outside") is True:
-            outside = self._sandbox_runner.outside_verdict(
-                ctx, command, str(call.arguments.get("reason") or ""), mode
-            )
-            sandboxed = False
-        setting = Setting(
-            operator=ctx.operator, sandboxed=sandboxed and self._sandbox_runner.can_run
-        )
-        verdict = self._judge.judge(command, ctx.paths, folder, self.host.http.check_url, setting)
-        if isinstance(verdict, Ask) and await self._is_allowed(ctx, call, command, verdict):
-            verdict = None
-        if isinstance(verdict, Ask) and self._judge.dangerous_words(command) is not None:
-            verdict = replace(verdict, answered_by_rules=False)
-        if isinstance(verdict, Ask) and mode != "plan":
-            verdict = await self._unless_checkpointed(ctx, command, folder, setting, verdict)
-        if isinstance(verdict, Deny) or not (sandboxed or outside):
-            return verdict
-        if outside is not None:
-            return _stricter(verdict, outside)
-        return _stricter(verdict, self._sandbox_runner.verdict(ctx, command, mode))
-
-    async def _is_allowed(self, ctx: Context, call: ToolCall, command: str, asked: Ask) -> bool:
-        """True if a permission rule answers the judge's question.
-
-        None answers one that is asked each time, or one of ``dangerous_patterns``.
-        """
-        rules = self.host.services.get(PermissionRules)
-        if rules is None or asked.once or self._judge.dangerous_words(command) is not None:
-            return False
-        return (await rules.verdict(ctx, call)).answers_guards
+        placed = await self._guard.placement(ctx, call, command, await self._mode(ctx))
+        ctx.stash[_placement_key(command, call.arguments.get("workdir"))] = placed
+        return placed.verdict
 
     def check(
         self, call: ToolCall, paths: Paths, ctx: Context | None = None
     ) -> CheckedCommand | None:
         """Return how a command would be treated, without the permission rules."""
-        command, folder = _command_and_folder(call)
-        if call.name != TOOL or command is None:
+        command = call.arguments.get("command")
+        if call.name != TOOL or not isinstance(command, str):
             return None
-        from .judge import Setting
+        from hookline_sandbox import Method, found
+
         from .sandbox_runner import is_sandboxed_in_person
 
         if ctx is not None:
             sandboxed = self._is_sandboxed(ctx, None)
         else:
             sandboxed = is_sandboxed_in_person(self.config.sandbox)
-        setting = Setting(
-            operator=ctx is None or ctx.operator,
-            sandboxed=sandboxed and self._sandbox_runner.can_run,
-        )
-        judge = partial(self._judge.judge, command, paths, folder, self.host.http.check_url)
-        verdict = judge(setting)
-        restorable = isinstance(verdict, Ask) and judge(replace(setting, checkpoints=True)) is None
-        return CheckedCommand(verdict, restorable, setting.sandboxed)
-
-    async def _unless_checkpointed(
-        self, ctx: Context, command: str, folder: str, setting: Setting, asked: Ask
-    ) -> Ask | Deny | None:
-        """Drop the question if a checkpoint covers the command and could be made."""
-        checkpoints = self.host.services.get(Checkpoints)
-        if checkpoints is None:
-            return asked
-        with_checkpoint = replace(setting, checkpoints=True)
-        verdict = self._judge.judge(
-            command, ctx.paths, folder, self.host.http.check_url, with_checkpoint
-        )
-        if verdict is not None or not await checkpoints.hold(ctx):
-            return asked
-        return None
+        sandboxed = sandboxed and found().method is not Method.NONE
+        sandboxed = sandboxed and call.arguments.get("outside") is not True
+        verdict = self._guard.dangerous_verdict(command)
+        if verdict is None and not sandboxed:
+            verdict = Ask("it would run without a sandbox", command, answered_by_rules=True)
+        return CheckedCommand(verdict, sandboxed)
 
     async def _mode(self, ctx: Context) -> Mode | None:
         modes = self.host.services.get(Modes)
@@ -211,11 +159,11 @@ class Shell(Plugin[ShellConfig]):
         return mode == "yolo" or is_sandboxed(self.config.sandbox, ctx)
 
     def effects(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
-        """What a call of ``bash`` may do, by the judge's analysis."""
-        command, folder = _command_and_folder(call)
-        if command is None:
+        """What a call of ``bash`` may do; anything, if the plugin permissions is off."""
+        if not isinstance(call.arguments.get("command"), str):
             return ()
-        return self._judge.effects(command, ctx.paths, folder, self.host.http.check_url)
+        reader = self.host.services.get(CommandEffects)
+        return reader.effects(call, ctx.paths) if reader is not None else (Effect("unknown"),)
 
     @tool(origin="workspace", effects=effects)
     async def bash(
@@ -243,7 +191,13 @@ class Shell(Plugin[ShellConfig]):
         folder = ctx.paths.resolve(workdir) if workdir else ctx.paths.workspace
         if not folder.is_dir():
             raise ToolError(f"workdir {workdir or folder} is not a folder; name one that exists")
-        done = await self._run(ctx, command, folder, seconds, outside=outside)
+        placed = ctx.stash.get(_placement_key(command, workdir))
+        leaves = placed is not None and placed.place == "outside"
+        if outside and not leaves:
+            await self._require_person(ctx)
+        done = await self._run(ctx, command, folder, seconds, outside=outside or leaves)
+        if placed is not None and placed.note:
+            done = replace(done, notes=(*done.notes, placed.note))
         return await self._result(ctx, command, seconds, done)
 
     async def _run(
@@ -252,16 +206,12 @@ class Shell(Plugin[ShellConfig]):
         from hookline_toolmark import mark_command
 
         from .command_runner import CommandResult, find_shell, on_host, run_command
-        from .sandbox_runner import SandboxedResult, outside_refusal
+        from .sandbox_runner import SandboxedResult
 
         limits = (seconds, self.config.max_output)
         argv = [find_shell(), "-c", command]
-        environment = self._environment()
-        mode = await self._mode(ctx)
-        is_sandboxed = self._is_sandboxed(ctx, mode)
-        if is_sandboxed and outside and (refusal := outside_refusal(ctx, mode)):
-            raise ToolError(refusal)
-        if outside or not is_sandboxed:
+        environment = self._environment(outside=outside)
+        if outside or not self._is_sandboxed(ctx, await self._mode(ctx)):
             start = on_host(mark_command(argv), folder, environment)
             return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
         # A sandbox does not see what runs outside of it.
@@ -270,20 +220,29 @@ class Shell(Plugin[ShellConfig]):
             return SandboxedResult(CommandResult("", 0, False), (Origin("workspace", TOOL),))
         return await self._sandbox_runner.run(ctx, argv, folder, environment, limits)
 
+    async def _require_person(self, ctx: Context) -> None:
+        """Raise ``ToolError`` if no person can have let the command leave the sandbox."""
+        from .sandbox_runner import outside_refusal
+
+        mode = await self._mode(ctx)
+        if self._is_sandboxed(ctx, mode) and (refusal := outside_refusal(ctx, mode)):
+            raise ToolError(refusal)
+
     def _origins(self, ctx: Context, command: str) -> tuple[Origin, ...]:
-        """The addresses that an unsandboxed command may have reached, according to the judge."""
+        """The addresses that an unsandboxed command may have reached, by its words."""
         effects = self.effects(ctx, ToolCall("", TOOL, {"command": command}))
         network = [effect for effect in effects if effect.kind in ("network", "send")]
         origins = {Origin("outside", effect.target or TOOL): None for effect in network}
         return tuple(origins) or (Origin("workspace", TOOL),)
 
-    def _environment(self) -> dict[str, str]:
-        """The variables of commands: listed names, without values from the home's ``.env``."""
-        from hookline_sandbox import allowed
+    def _environment(self, *, outside: bool = False) -> dict[str, str]:
+        """The variables of commands, without values from the home's ``.env``: listed names, or
+        outside of the sandbox the person's own but for secrets."""
+        from hookline_sandbox import allowed, without_secrets
 
         variables = self.host.env
         stored = [value for name, value in variables.items() if name not in os.environ]
-        chosen = allowed(variables, self.config.env_allow, stored)
+        chosen = (without_secrets if outside else allowed)(variables, self.config.env_allow, stored)
         named = {*self.config.env_allow} & variables.keys()
         return chosen | {n: v for n, v in _WITHOUT_TERMINAL.items() if n not in named}
 
@@ -324,7 +283,7 @@ class Shell(Plugin[ShellConfig]):
         if not self.config.dangerous_patterns:
             return CheckResult(
                 True,
-                "dangerous_patterns is empty: only the judge's own rules apply",
+                "dangerous_patterns is empty: only the permission rules apply",
                 "Remove `dangerous_patterns: []` from the settings of the plugin shell to restore "
                 "the packaged list.",
                 hint=True,
@@ -337,19 +296,6 @@ class Shell(Plugin[ShellConfig]):
         return check_sandbox(self.config.sandbox)
 
 
-def _stricter(verdict: Ask | None, sandbox: Deny | Ask | None) -> Deny | Ask | None:
-    """The stricter of two verdicts; if both ask, one question with both reasons."""
-    if verdict is None or isinstance(sandbox, Deny):
-        return sandbox or verdict
-    if sandbox is None:
-        return verdict
-    return replace(sandbox, reason=f"{verdict.reason} {sandbox.reason}")
-
-
-def _command_and_folder(call: ToolCall) -> tuple[str | None, str]:
-    """The command of a call, None if it is not a string, and the folder that the call names."""
-    command, workdir = call.arguments.get("command"), call.arguments.get("workdir")
-    return (
-        command if isinstance(command, str) else None,
-        workdir if isinstance(workdir, str) else "",
-    )
+def _placement_key(command: str, workdir: object) -> str:
+    """Where the turn's stash keeps what was decided about a call."""
+    return f"placement {workdir or ''}\0{command}"

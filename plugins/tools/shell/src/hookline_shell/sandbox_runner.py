@@ -86,42 +86,6 @@ class SandboxRunner:
         self._network: dict[str, NetworkAccess] = {}
         """The hosts that may be reached, by origin of the commands."""
 
-    @property
-    def can_run(self) -> bool:
-        """Whether a sandbox can be created on this machine."""
-        return found().method is not Method.NONE
-
-    def verdict(self, ctx: Context, command: str, mode: Mode | None) -> Deny | Ask | None:
-        """The verdict on a command if no sandbox can be created; None if one can.
-
-        Each command of anyone but the operator needs approval. In the mode ``yolo``, or with no one
-        to ask, none is run.
-        """
-        here = found()
-        if here.method is not Method.NONE or self._config.enabled is True:
-            return None
-        if mode == "yolo":
-            return Deny(f"yolo mode runs commands only in the sandbox, but {here.why}; {here.fix}")
-        if ctx.approval == "no":
-            return Deny(f"no one is here to watch, so nothing was run: {_sandbox_required(here)}")
-        if ctx.operator:
-            return None
-        return Ask(
-            "No sandbox can be created on this machine: the command would run with all the rights "
-            f"of the account that runs Hookline ({here.why}).",
-            command,
-            once=True,
-        )
-
-    def outside_verdict(
-        self, ctx: Context, command: str, reason: str, mode: Mode | None
-    ) -> Deny | Ask:
-        """The verdict on a call that leaves the sandbox: a person decides, each time."""
-        if refusal := outside_refusal(ctx, mode):
-            return Deny(refusal)
-        why = f" Its reason: {on_one_line(reason, MAX_REASON_CHARS)}" if reason.strip() else ""
-        return Ask(f"It would run outside the sandbox, with your rights.{why}", command, once=True)
-
     async def run(
         self,
         ctx: Context,
@@ -263,6 +227,39 @@ class SandboxRunner:
         """End every sandbox and remove the private folders."""
         await self._running.close_all()
         self.sandbox.close()
+
+
+def no_sandbox_verdict(
+    config: SandboxConfig, ctx: Context, command: str, mode: Mode | None
+) -> Deny | Ask | None:
+    """The verdict on a command that should be sandboxed where no sandbox can be created.
+
+    In the mode ``yolo``, or with no one to ask, none is run. Each command of anyone but the
+    operator needs approval each time. None for the operator's, which the rules decide about.
+    """
+    here = found()
+    if config.enabled is True:
+        return None  # the tool refuses it
+    if mode == "yolo":
+        return Deny(f"yolo mode runs commands only in the sandbox, but {here.why}; {here.fix}")
+    if ctx.approval == "no":
+        return Deny(f"no one is here to watch, so nothing was run: {_sandbox_required(here)}")
+    if ctx.operator:
+        return None
+    return Ask(
+        "No sandbox can be created on this machine: the command would run with all the rights "
+        f"of the account that runs Hookline ({here.why}).",
+        command,
+        once=True,
+    )
+
+
+def outside_verdict(ctx: Context, command: str, reason: str, mode: Mode | None) -> Deny | Ask:
+    """The verdict on a call that asks to leave the sandbox: a person decides, each time."""
+    if refusal := outside_refusal(ctx, mode):
+        return Deny(refusal)
+    why = f" Its reason: {on_one_line(reason, MAX_REASON_CHARS)}" if reason.strip() else ""
+    return Ask(f"It would run outside the sandbox, with your rights.{why}", command, once=True)
 
 
 def outside_refusal(ctx: Context, mode: Mode | None) -> str:

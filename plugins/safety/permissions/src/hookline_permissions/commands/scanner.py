@@ -227,7 +227,9 @@ def _delimiter(script: str, at: int) -> tuple[str, bool, int]:
     """The delimiter of a here-document, whether it was quoted, and where it ends."""
     text, literal = [], False
     while at < len(script) and script[at] not in " \t\n;&|()<>":
-        if script[at] == "\\":
+        if script.startswith("\\\n", at):  # the line goes on
+            at += 2
+        elif script[at] == "\\":
             literal = True
             text.append(script[at + 1 : at + 2])
             at += 2
@@ -238,11 +240,15 @@ def _delimiter(script: str, at: int) -> tuple[str, bool, int]:
                 raise Unreadable("a quote is never closed")
             text.append(script[at + 1 : end])
             at = end + 1
+        elif script[at] in "$`":
+            raise Unreadable("the delimiter of a here-document is not plain")
         else:
             text.append(script[at])
             at += 1
     if not text:
         raise Unreadable("a here-document has no delimiter")
+    if any(set("\\\n") & set(part) for part in text):
+        raise Unreadable("the delimiter of a here-document is not plain")
     return "".join(text), literal, at
 
 

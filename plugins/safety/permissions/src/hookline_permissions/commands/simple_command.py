@@ -42,6 +42,7 @@ class SimpleCommand:
         stdin: the text of its here-document or here-string; None without one.
         wrappers: the programs that start it, outermost first (``sudo``, ``xargs``).
         in_background: started with ``&``.
+        is_downloaded: it runs a file that an earlier command of the same line has fetched.
     """
 
     words: tuple[Word, ...]
@@ -51,6 +52,7 @@ class SimpleCommand:
     stdin: str | None = None
     wrappers: tuple[str, ...] = ()
     in_background: bool = False
+    is_downloaded: bool = False
 
     @property
     def program(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hookline_hookspecs.questions import marked_preview
-from hookline_shell.judge.quoted_parts import quoted_parts
+from hookline_permissions.quoted_parts import quoted_parts
 
 
 @pytest.mark.parametrize(
