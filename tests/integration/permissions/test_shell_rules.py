@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -166,6 +167,28 @@ def test_what_does_not_work_in_the_sandbox_is_asked_about_with_the_whole_command
         "Allow `docker compose up *` in this chat",
     )
     assert not run(h, "docker run y", approve="yes")[0].startswith("outside\n")
+
+
+def test_outside_command_changes_control_files_and_follows_none_of_a_background_process(
+    sandboxes: None, harness: MakeHarness, settings: dict[str, Any]
+) -> None:
+    h = harness(Permissions, Shell, answers=["Allow once"] * 9, **settings)
+    h.workspace.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(h.workspace)], check=True)
+    run(h, "echo rules >> AGENTS.md", approve="ask")
+    assert (h.workspace / "AGENTS.md").read_text() == "rules\n"
+    code = "open('.git/config', 'a').write('[core]\\nfsmonitor = ./evil\\n')"
+    change = f'(sleep 0.5; python3 -c "{code}"; sleep 30) & sleep 0.1'
+    _, slept, shown = run(
+        h,
+        change,
+        "docker run x > /dev/null; sleep 1; echo more >> AGENTS.md",
+        "docker run x > /dev/null; git config --list",
+        approve="ask",
+    )
+    assert "put back, because processes run in the sandbox" in slept
+    assert "fsmonitor" not in shown
+    assert (h.workspace / "AGENTS.md").read_text() == "rules\nmore\n"
 
 
 def test_effects_are_those_of_the_words(harness: MakeHarness) -> None:

@@ -179,9 +179,9 @@ def no_sandbox(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return here
 
     none.cache_clear = lambda: None  # type: ignore[attr-defined]
-    for place in ("hookline_sandbox", "hookline_sandbox.sandbox", "hookline_shell.sandbox_runner"):
+    shell = ("hookline_shell.command_guard", "hookline_shell.sandbox_runner")
+    for place in (*shell, "hookline_sandbox.sandbox", "hookline_sandbox"):
         monkeypatch.setattr(f"{place}.found", none)
-    monkeypatch.setattr("hookline_shell.command_guard.found", none)
 
 
 def programs(folder: Path) -> Path:

@@ -67,6 +67,15 @@ class ControlFileGuard:
             known.left_by.discard(key)
         return undone
 
+    async def around_outside(self, places: Places) -> list[str]:
+        """Call it before and after a command outside of the sandbox, which may run what control
+        files say. Return what was put back, because processes of a sandbox may have changed it:
+        none is kept while they run, not even what the command itself changed."""
+        known = self._workspaces.get(places.workspace)
+        if known is None or not (known.running or known.left_by):
+            return []
+        return await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
+
     async def ended(self, places: Places, key: str) -> list[str]:
         """Put back what the processes of a sandbox that has ended had changed."""
         known = self._workspaces.get(places.workspace)

@@ -211,9 +211,13 @@ class Shell(Plugin[ShellConfig]):
         limits = (seconds, self.config.max_output)
         argv = [find_shell(), "-c", command]
         environment = self._environment(outside=outside)
-        if outside or not self._is_sandboxed(ctx, await self._mode(ctx)):
+        is_sandboxed = self._is_sandboxed(ctx, await self._mode(ctx))
+        if not is_sandboxed:
             start = on_host(mark_command(argv), folder, environment)
             return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
+        if outside:
+            done = await self._sandbox_runner.run_outside(ctx, argv, folder, environment, limits)
+            return replace(done, origins=self._origins(ctx, command))
         # A sandbox does not see what runs outside of it.
         if job := await self._jobs.job_to_kill(ctx.session, command):
             await self._jobs.end(job)

@@ -124,6 +124,29 @@ class SandboxRunner:
         note = f"put back, because only a person may change it: {listed(undone)}"
         return replace(done, notes=(*done.notes, note))
 
+    async def run_outside(
+        self,
+        ctx: Context,
+        argv: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        limits: tuple[float, int],
+    ) -> SandboxedResult:
+        """Run ``argv`` outside of the sandbox, after putting back what background processes in the
+        sandbox have changed in files that it may follow. The result has no origins."""
+        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
+        if undone := await self._guard.around_outside(places):
+            ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
+        try:
+            start = on_host(mark_command(argv), folder, environment)
+            done = SandboxedResult(await run_command(start, *limits), ())
+        finally:
+            undone = await asyncio.shield(self._guard.around_outside(places))
+        if not undone:
+            return done
+        note = f"put back, because processes run in the sandbox: {listed(undone)}; end them first"
+        return replace(done, notes=(note,))
+
     async def _run_inside(
         self,
         ctx: Context,
