@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import security_page
 from pages import pages
 
 FOLDER = Path(__file__).parent.parent
@@ -22,7 +23,8 @@ def reference() -> dict[str, str]:
     """The committed pages, by their path below ``docs``."""
     generated = pages().items()
     found = {path: text for path, text in generated if path.startswith(COMMITTED)}
-    return {path: NOTE + _for_clone(text) for path, text in found.items()}
+    written = {path: NOTE + _for_clone(text) for path, text in found.items()}
+    return written | {"security.md": security_page.page()}
 
 
 def _for_clone(text: str) -> str:

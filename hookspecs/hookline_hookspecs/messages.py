@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from .frozen import freeze_fields
 from .origins import Origin, merge_origins, origins_from_json, origins_to_json
+from .sinks import Handle
 
 Role: TypeAlias = Literal["user", "assistant"]
 
@@ -91,6 +92,8 @@ class ToolResultBlock:
     ok: bool = True
     images: tuple[ImageBlock, ...] = ()
     origins: tuple[Origin, ...] = field(default=(), compare=False)
+    handles: tuple[Handle, ...] = field(default=(), compare=False)
+    """What the ids in ``text`` stand for; no model sees them."""
 
 
 Block: TypeAlias = TextBlock | ImageBlock | ThinkingBlock | ToolCall | ToolResultBlock
@@ -186,6 +189,7 @@ def _block_to_dict(block: Block) -> dict[str, Any]:
         data["images"] = [
             {"mime": image.mime, "data": image.data} for image in block.images
         ] or None
+        data["handles"] = [handle.to_json() for handle in block.handles] or None
     present = {name: value for name, value in data.items() if value is not None}
     return {"type": _TYPES[type(block)], **present}
 
@@ -202,4 +206,6 @@ def _block_from_dict(data: Mapping[str, Any]) -> Block:
         known["state"] = ProviderState(**known["state"])
     if "images" in known:
         known["images"] = tuple(ImageBlock(**image) for image in known["images"])
+    if "handles" in known:
+        known["handles"] = tuple(map(Handle.from_json, known["handles"]))
     return kind(**known)

@@ -33,6 +33,10 @@ EffectKind: TypeAlias = Literal[
     "delete",
     "network",
     "send",
+    "pay",
+    "book",
+    "grant_access",
+    "credential",
     "learn",
     "schedule",
     "configure",
@@ -45,8 +49,10 @@ EffectKind: TypeAlias = Literal[
 class Effect:
     """What a tool call may do; ``target`` is the path, URL, name or text that it affects.
 
-    ``network`` only fetches; ``send`` sends data off the machine; ``learn`` is remembered after
-    the session; ``schedule`` runs later; ``configure`` changes what programs or agents do by
+    ``network`` only fetches; ``send`` sends data off the machine; ``pay`` moves money; ``book``
+    reserves or orders; ``grant_access`` lets someone in; ``credential`` sets a password or key;
+    ``learn`` is remembered after the session, or read later as
+    the person's own; ``schedule`` runs later; ``configure`` changes what programs or agents do by
     themselves; ``execute`` runs code that cannot be examined.
     """
 

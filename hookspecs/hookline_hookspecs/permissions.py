@@ -7,8 +7,8 @@ if no rule existed, and as if a command could do anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -54,13 +54,16 @@ class OfferedScope:
         label: the choice, which begins with ``Allow``.
         rules: the allow rules that it adds.
         covers: what they cover, as lines for the person.
-        lasts: until the end of the ``session``, or for the ``chat`` until they are removed.
+        lasts: until the end of the ``turn`` or ``session``, or for the ``chat`` until they are
+            removed.
+        remember: called when a person has chosen it; None for scopes that consist of rules.
     """
 
     label: str
     rules: tuple[str, ...]
     covers: str
-    lasts: Literal["session", "chat"] = "session"
+    lasts: Literal["turn", "session", "chat"] = "session"
+    remember: Callable[[], Awaitable[None]] | None = field(default=None, compare=False)
 
 
 class PermissionRules(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 
 from .messages import ImageBlock, ToolCall
 from .origins import Origin
+from .sinks import Handle
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class ToolResult:
     where the text came from; a ``post_tool`` step may add to them. ``shown`` is what a person reads
     instead of ``text``; empty for the same text. ``invalid`` is True if the call could not be run:
     it was not readable, named no offered tool, or its arguments did not fit.
+    ``handles`` say what the ids in the text stand for.
     """
 
     call: ToolCall
@@ -30,6 +32,7 @@ class ToolResult:
     origins: tuple[Origin, ...] = field(default=(), compare=False)
     shown: str = ""
     invalid: bool = False
+    handles: tuple[Handle, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +51,4 @@ class ToolOutput:
     images: tuple[ImageBlock, ...] = field(default=(), kw_only=True)
     origins: tuple[Origin, ...] = field(default=(), kw_only=True, compare=False)
     shown: str = field(default="", kw_only=True)
+    handles: tuple[Handle, ...] = field(default=(), kw_only=True, compare=False)

@@ -18,8 +18,10 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from .errors import ToolError
-from .origins import Effect, Origin
+from .messages import ToolCall
+from .origins import Effect, EffectKind, Origin
 from .requests import ToolSchema
+from .sinks import Handle, Sink, sink_in
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOOL_MARK = "hookline_tool"
@@ -40,12 +42,22 @@ class ToolOptions(TypedDict, total=False):
     main_only: bool
     """The tool is not offered to sub-agents and reviewers."""
     origin: Literal["outside", "workspace"] | None
-    """Where results come from: ``outside`` if others can write them, by default ``workspace``."""
-    effects: Callable[..., Sequence[Effect]] | None
-    """Returns what a call may do, from the context and the call.
+    """Where results come from: ``outside`` if others can write them.
+
+    By default ``workspace`` for a tool that is ``read_only`` and has no effects, else ``outside``.
+    """
+    effects: Callable[..., Sequence[Effect]] | Sequence[EffectKind] | None
+    """What a call may do: kinds of effects, whose targets are the declared recipients and targets,
+    or a function of the context and the call.
 
     Without it, a tool that is not ``read_only`` may do anything.
     """
+    sinks: Mapping[str, Sink] | None
+    """What the arguments decide, by name; by default read from the signature."""
+    preview: Callable[..., Mapping[str, Handle]] | None
+    """Returns what the ids in a call stand for, by argument, from the context and the call:
+    ``{"id": Handle("standing order", "7", "rent", about="1,100 to Landlord")}``. They are judged,
+    and shown to the person who approves the call."""
     deferred: bool
     """The model is not shown the schema; it calls the tool through a bridge of the same plugin."""
     bridge: bool
@@ -83,7 +95,9 @@ class Tool:
     approval: str | None = None
     main_only: bool = False
     origin: Literal["outside", "workspace"] | None = None
-    effects: Callable[..., Sequence[Effect]] | None = None
+    effects: Callable[..., Sequence[Effect]] | Sequence[EffectKind] | None = None
+    sinks: Mapping[str, Sink] | None = None
+    preview: Callable[..., Mapping[str, Handle]] | None = None
     deferred: bool = False
     bridge: bool = False
     plugin: str = field(default="", init=False)
@@ -168,7 +182,37 @@ class Tool:
     @property
     def origins(self) -> tuple[Origin, ...]:
         """The origins of a result that does not name its own."""
-        return (Origin(self.origin or "workspace", f"tool {self.name}"),)
+        harmless = self.read_only and self.effects is None
+        kind = self.origin or ("workspace" if harmless else "outside")
+        return (Origin(kind, f"tool {self.name}"),)
+
+    @cached_property
+    def argument_sinks(self) -> Mapping[str, Sink]:
+        """What the arguments decide, by name, from ``sinks`` or the signature of ``run``."""
+        if self.sinks is not None:
+            return self.sinks
+        if self.parameters is not None:
+            return {}
+        signature = inspect.signature(self.run, eval_str=True)
+        found = {one.name: sink_in(one.annotation) for one in signature.parameters.values()}
+        return {name: sink for name, sink in found.items() if sink is not None}
+
+    def declared_effects(self, ctx: Any, call: ToolCall) -> tuple[Effect, ...]:
+        """What a call may do, as declared; ``unknown`` for a writing tool without effects.
+
+        ``ctx`` is the context of the tool's plugin.
+        """
+        if self.effects is None:
+            return () if self.read_only else (Effect("unknown"),)
+        if callable(self.effects):
+            return tuple(self.effects(ctx, call))
+        deciding = [
+            str(value)
+            for name, sink in self.argument_sinks.items()
+            if sink.kind in ("recipient", "target")
+            and isinstance(value := call.arguments.get(name), str | int)
+        ]
+        return tuple(Effect(kind, deciding[0] if deciding else "") for kind in self.effects)
 
     def ignorable_arguments(self, arguments: Mapping[str, Any]) -> dict[str, str]:
         """Return the arguments that count as left out, each with a note for the model.
@@ -255,7 +299,7 @@ def tool(*, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable
 def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`.
 
-    ``effects`` is here another method of the plugin.
+    Functions given as ``effects`` and ``preview`` are here other methods of the plugin.
     """
 
     def mark(function: F) -> F:

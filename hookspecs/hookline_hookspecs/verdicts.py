@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .origins import Origin
+from .permissions import OfferedScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Ask:
     ``marks`` are the parts of ``preview`` that the reason is about; they are emphasized. With
     ``once``, the answer applies to this call only: no grant covers it, and none can be given.
     ``answered_by_rules`` says that the guard does not ask where a permission rule allows the call,
-    so that an approval can offer to add such a rule.
+    so that an approval can offer to add such a rule. ``scopes`` are what the guard itself offers to
+    allow beyond this call; it remembers them.
     """
 
     reason: str
@@ -47,6 +49,7 @@ class Ask:
     once: bool = False
     marks: tuple[str, ...] = ()
     answered_by_rules: bool = False
+    scopes: tuple[OfferedScope, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

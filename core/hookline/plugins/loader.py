@@ -129,9 +129,10 @@ class Plugins:
         for attribute, function in inspect.getmembers(type(plugin), inspect.isfunction):
             method = getattr(plugin, attribute)
             if hasattr(function, TOOL_MARK):
-                options = getattr(function, TOOL_MARK)
-                if effects := options.get("effects"):
-                    options = options | {"effects": MethodType(effects, plugin)}
+                options = dict(getattr(function, TOOL_MARK))
+                for option in ("effects", "preview"):
+                    if callable(options.get(option)):
+                        options[option] = MethodType(options[option], plugin)
                 self._add_tool(status, Tool.from_function(method, **options))
             if hasattr(function, COMMAND_MARK):
                 command, options = getattr(function, COMMAND_MARK)

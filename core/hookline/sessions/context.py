@@ -185,9 +185,9 @@ class PluginContext:
     def effects(self, call: ToolCall) -> tuple[Effect, ...]:
         """What a tool call may do."""
         tool = self.base.engine.tools.get(call.name)
-        if tool is not None and tool.effects is not None:
-            return tuple(tool.effects(self.base.of(tool.plugin), call))
-        return () if tool is not None and tool.read_only else (Effect("unknown"),)
+        if tool is None:
+            return (Effect("unknown"),)
+        return tool.declared_effects(self.base.of(tool.plugin), call)
 
     @property
     def approval(self) -> str:

@@ -313,7 +313,7 @@ def _append_results(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
     results = [turn.finished.pop(call.id) for call in calls]
     turn.results += results
     blocks: list[Block] = [
-        ToolResultBlock(r.call.id, r.text, r.ok, r.images, r.origins) for r in results
+        ToolResultBlock(r.call.id, r.text, r.ok, r.images, r.origins, r.handles) for r in results
     ]
     blocks += ctx.state.take_steering()
     for result in results:

@@ -237,7 +237,9 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     turn = ctx.active_turn
     if turn.mode == "yes":
         return None
-    scopes = () if verdict.once else await _approval_scopes(ctx, call, verdict)
+    scopes = verdict.scopes
+    if not scopes and not verdict.once:
+        scopes = tuple(await _approval_scopes(ctx, call, verdict))
     question = Question(
         text=f"Allow {call.name}? {verdict.reason}",
         choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
@@ -277,6 +279,9 @@ async def _remember(
     ctx: TurnContext, scope: OfferedScope, question: Question, answer: QuestionAnswer
 ) -> None:
     """Store what the person has allowed from now on."""
+    if scope.remember is not None:
+        await scope.remember()
+        return
     view, services = ctx.of("core"), ctx.engine.services
     if not scope.rules:
         await services[ApprovalPolicy].remember(view, question, answer)

@@ -16,7 +16,9 @@ Make = Callable[..., Any]
 
 
 def test_trust_is_given_and_taken_back(make: Make, tmp_path: Path) -> None:
-    site = PageClient(make(config={"provenance": {"trust": ["a.example"]}, "world": {}}))
+    site = PageClient(
+        make(config={"provenance": {"trust": {"sources": ["a.example"]}}, "world": {}})
+    )
     assert isinstance(site.post("/trust/add", {"what": "https://B.example/x"}), Redirect)
     view = site.get("/trust")
     assert [row.cells for row in view.parts[0].rows] == [

@@ -336,7 +336,7 @@ def test_others_are_not_trusted_with_it(make: Make, name: str) -> None:
 def test_config_names_who_is_trusted(make: Make) -> None:
     h = make(
         *read_then(calls("remember", text="a")),
-        config={"provenance": {"trust": ["page.example"]}, "world": {}},
+        config={"provenance": {"trust": {"sources": ["page.example"]}}, "world": {}},
     )
     assert h.send("read", approve="no").tool_calls[-1].ok
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +15,23 @@ from hookline_hookspecs import (
     Context,
     Deny,
     Effect,
+    Handle,
     Host,
     Job,
     Lesson,
+    Message,
     ModelRequest,
     ModelResponse,
+    OfferedScope,
     Origin,
     Plugin,
     Question,
     Route,
+    TextBlock,
+    Tool,
     ToolCall,
     ToolResult,
+    ToolResultBlock,
     command,
     hookimpl,
     merge_origins,
@@ -33,28 +41,31 @@ from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
 
 from . import named
+from .judge import CallJudge, Finding
+from .known_values import KnownValues, Met
+from .outcomes import Outcome
 from .proposals import Proposals
-from .reach import Reach
-from .taint import charge, host_of, outside
-from .trust import Trust
-from .wording import GRAVITY, described, proposal_text, reason, screen, sources
+from .taint import charge, is_trusted, outside
+from .trust import Trust, TrustSettings
+from .wording import GRAVITY, described, proposal_text, reason, screen, shown_value, sources
 from .writes import Writes
 
 if TYPE_CHECKING:
     from .slash import Slash
 
-ALWAYS = frozenset({"learn", "schedule", "configure", "unknown"})
-"""Effects that concern a session which has read from outside, whatever they are done to."""
+MAX_INLINE_CHARS = 50_000
+"""Characters of a conversation up to which it is looked through on the event loop."""
+PERMITTED = "permitted recipients"
+"""The key of the turn's stash under which allowed recipients are kept."""
 FORGET_EVERY = 86_400.0
 
 
 class ProvenanceConfig(BaseModel):
     """Who is trusted, and how long proposals are kept."""
 
-    trust: list[str] = Field(
-        default_factory=list,
-        description="Hosts (and those below), people such as telegram:222, and tools such as "
-        "`tool NAME`, that count as the workspace does.",
+    trust: TrustSettings = Field(
+        default_factory=TrustSettings,
+        description="Exceptions: who may receive, and whose text counts.",
     )
     proposal_days: float = Field(
         default=14.0, gt=0, description="Days after which a proposal expires."
@@ -89,48 +100,102 @@ class Provenance(Plugin[ProvenanceConfig]):
         strangers = await self._strangers(ctx, ctx.origins)
         if not strangers:
             return None
-        found = await self._concerns(ctx, call)
+        findings = await self._findings(ctx, call)
+        found = _concerns(findings)
         if not found:
             return None
         text = reason(strangers, found, attended=ctx.interactive)
         # The same tests are run again and again, so that a person may say yes to them for good.
         once = any(effect.kind != "execute" for effect in found)
-        return Ask(text, screen(call, strangers, found), once=once)
+        preview = screen(call, strangers, findings)
+        return Ask(text, preview, once=once, scopes=self._scopes(ctx, findings))
 
     async def _strangers(self, ctx: Context, origins: Sequence[Origin]) -> Sequence[Origin]:
         if not any(origin.kind in ("outside", "person") for origin in origins):
             return ()
-        return outside(origins, charge(origins, _person(ctx)), await self.trust.names())
+        trusted = await self.trust.names(_chat(ctx))
+        return outside(origins, charge(origins, _person(ctx)), trusted)
 
-    async def _concerns(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
-        """The effects that need a person's word, the gravest first."""
-        effects = ctx.effects(call)
-        found = [effect for effect in effects if effect.kind in ALWAYS]
-        away = [effect for effect in effects if effect.kind in ("send", "network")]
-        if away:
-            reach = await self._reach(ctx)
-            urls = {host_of(effect.target) for effect in away} - {""}
-            # A command names the host of an address beside the address.
-            away = [
-                one for one in away if one.kind == "send" or host_of(f"//{one.target}") not in urls
-            ]
-            found += [effect for effect in away if reach.carries_out(effect)]
+    async def _findings(self, ctx: Context, call: ToolCall) -> Sequence[Finding]:
+        """The values that decide a call, and where each was met."""
+        tool = ctx.tool or next((one for one in self.host.tools() if one.name == call.name), None)
+        if tool is None:
+            return [Finding("unknown", "target", "", Met("composed"), "ask")]
+        trusted = await self.trust.names(_chat(ctx))
+
+        def trusts(host: str) -> bool:
+            return is_trusted(Origin("outside", f"//{host}"), trusted)
+
+        effects, previewed = ctx.effects(call), self._previewed(ctx, tool, call)
+        known, workspace = self._known(ctx, trusted), ctx.paths.workspace
+
+        def judge() -> list[Finding]:
+            return CallJudge(known(), trusts, workspace).findings(tool, call, effects, previewed)
+
+        read = sum(len(block.text) for message in ctx.history for block in _texts(message))
+        found = judge() if read < MAX_INLINE_CHARS else await asyncio.to_thread(judge)
         for effect in effects:
             # What is read from such a file may be what is run: `cat page | sh`, `cp page x; sh x`.
-            fed = call.id in ctx.stash
-            if effect.kind == "execute" and (fed or await self._is_from_outside(ctx, effect)):
-                found.append(effect)
-        return sorted(found, key=lambda effect: GRAVITY.index(effect.kind))
+            if effect.kind == "execute":
+                strange = call.id in ctx.stash or await self._is_from_outside(ctx, effect)
+                verdict: Outcome = "ask" if strange else "pass"
+                met = Met("outside" if strange else "trusted")
+                found.append(Finding("execute", "code", effect.target, met, verdict))
+        return found
 
-    async def _reach(self, ctx: Context) -> Reach:
-        session = ctx.session
-        return Reach(
-            ctx.history,
-            await self.trust.names(),
-            charge(ctx.origins, _person(ctx)),
+    def _known(self, ctx: Context, trusted: Collection[str]) -> Callable[[], KnownValues]:
+        """What looks through the conversation; nothing in it reads from ``ctx``."""
+        session, people = ctx.session, charge(ctx.origins, _person(ctx))
+
+        def is_outside(origin: Origin) -> bool:
+            return bool(outside([origin], people, trusted))
+
+        history = ctx.history
+        kept = {
+            block.call_id
+            for message in history[-2:]
+            for block in message.blocks
+            if isinstance(block, ToolResultBlock)
+        }
+        return partial(
+            KnownValues,
+            history,
+            [result for result in ctx.turn.tool_calls if result.call.id not in kept],
+            people,
             {tool.name: tool for tool in self.host.tools()},
+            is_outside,
             spoken=session.parent_id is None and session.kind == "chat",
+            trusted=[*self.trust.recipients(_chat(ctx)), *ctx.stash.get(PERMITTED, ())],
         )
+
+    def _previewed(self, ctx: Context, tool: Tool, call: ToolCall) -> Mapping[str, Handle]:
+        """What the tool says that the ids in a call stand for."""
+        if tool.preview is None:
+            return {}
+        try:
+            found = tool.preview(ctx, call)
+            return {name: one for name, one in found.items() if isinstance(one, Handle)}
+        except Exception as error:  # without it, an id is looked up in what was read
+            self.host.log.warning("the preview of %s failed: %s", tool.name, error)
+            return {}
+
+    def _scopes(self, ctx: Context, findings: Sequence[Finding]) -> tuple[OfferedScope, ...]:
+        """Offer the recipients for the turn, if nothing else is asked about."""
+        asked = [one for one in findings if one.outcome == "ask"]
+        declared = [one.argument for one in asked if one.effect == "send"]
+        if not asked or not all(declared) or any(one.sink != "recipient" for one in asked):
+            return ()
+        if len(declared) < len(asked):
+            return ()
+        names = list(dict.fromkeys(one.value for one in asked))
+
+        async def remember() -> None:
+            ctx.stash[PERMITTED] = (*ctx.stash.get(PERMITTED, ()), *names)
+
+        many = len(names) > 1
+        label = f"Allow {'these recipients' if many else 'this recipient'} in this turn"
+        covers = f"Sending to {', '.join(map(shown_value, names))} until the turn ends."
+        return (OfferedScope(label, (), covers, "turn", remember),)
 
     async def _is_from_outside(self, ctx: Context, effect: Effect) -> bool:
         if not effect.target:
@@ -171,10 +236,11 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     async def _keep(self, ctx: Context, call: ToolCall) -> None:
         strangers = await self._strangers(ctx, ctx.origins)
-        found = await self._concerns(ctx, call) if strangers else ()
+        findings = await self._findings(ctx, call) if strangers else ()
+        found = _concerns(findings)
         if found:
             text = proposal_text(strangers, found)
-            kept = await self.proposals.keep(ctx, call, text, screen(call, strangers, found))
+            kept = await self.proposals.keep(ctx, call, text, screen(call, strangers, findings))
             ctx.notify(
                 f"Kept as proposal {kept.id}: {described(call, found)}. "
                 f"`hookline questions answer {kept.id} Accept` runs it."
@@ -265,6 +331,21 @@ class Provenance(Plugin[ProvenanceConfig]):
     async def _forget(self) -> None:
         await self.proposals.forget()
         await self._writes.forget()
+
+
+def _concerns(findings: Sequence[Finding]) -> Sequence[Effect]:
+    """The effects that need a person's word, the gravest first."""
+    asked = [Effect(one.effect, one.value) for one in findings if one.outcome == "ask"]
+    return sorted(dict.fromkeys(asked), key=lambda effect: GRAVITY.index(effect.kind))
+
+
+def _texts(message: Message) -> Iterator[TextBlock | ToolResultBlock]:
+    return (one for one in message.blocks if isinstance(one, TextBlock | ToolResultBlock))
+
+
+def _chat(ctx: Context) -> str:
+    inbound = ctx.turn.inbound
+    return f"{inbound.channel}:{inbound.chat_id}"
 
 
 def _person(ctx: Context) -> str:

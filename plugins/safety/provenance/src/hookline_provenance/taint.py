@@ -8,16 +8,6 @@ from urllib.parse import urlsplit
 
 from hookline_hookspecs import Origin
 
-_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]", re.IGNORECASE)
-URL = re.compile(r"https?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
-"""A URL in a text."""
-_FILE_ENDINGS = frozenset(
-    """md txt rst py js jsx ts tsx json yaml yml toml ini cfg conf lock xml html css csv pdf png
-    jpg jpeg gif svg sh ps pl rs go rb java kt cc cpp hs so log sql zip mov gz tar db env bak tmp
-    docx xlsx pptx ipynb mp3 mp4 wav app""".split()  # noqa: SIM905
-)
-"""What looks like the name of a host and is the name of a file."""
-
 
 def host_of(text: str) -> str:
     """The host of a URL, in lower case; empty if it has none."""
@@ -25,15 +15,6 @@ def host_of(text: str) -> str:
         return (urlsplit(text).hostname or "").casefold().rstrip(".")
     except ValueError:
         return ""
-
-
-def hosts_in(text: str) -> set[str]:
-    """The hosts that a text names, as URLs or by themselves."""
-    named = {host_of(url) for url in URL.findall(text)}
-    for word in _HOST.findall(URL.sub(" ", text)):
-        if word.rpartition(".")[2].casefold() not in _FILE_ENDINGS:
-            named.add(word.casefold())
-    return named - {""}
 
 
 def is_trusted(origin: Origin, trusted: Collection[str]) -> bool:

@@ -1,10 +1,11 @@
-"""Trust: hosts, people and tools whose words count as the workspace's, by config or by grant."""
+"""Trust: whose words count as the workspace's, and who may receive, by config or by grant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hookline_hookspecs import HooklineError, Host
+from pydantic import BaseModel, Field
 
 from .taint import host_of
 
@@ -12,17 +13,54 @@ LONGEST = 300
 """Characters of a name."""
 
 
+class ChatTrust(BaseModel):
+    """Who is trusted in a chat, or everywhere."""
+
+    recipients: list[str] = Field(
+        default_factory=list,
+        description="Mail addresses, handles, channels, accounts and names that may receive as if "
+        "the person had named them in the turn.",
+    )
+    sources: list[str] = Field(
+        default_factory=list,
+        description="Hosts (and those below), and people such as telegram:222, whose text counts "
+        "as the workspace's.",
+    )
+    tools: list[str] = Field(
+        default_factory=list, description="Tools whose results count as the workspace's."
+    )
+
+    def names(self) -> frozenset[str]:
+        """The sources and tools, as they are compared."""
+        return frozenset(map(_plain, [*self.sources, *(f"tool {one}" for one in self.tools)]))
+
+
+class TrustSettings(ChatTrust):
+    """Who is trusted."""
+
+    chats: dict[str, ChatTrust] = Field(
+        default_factory=dict,
+        description="What is trusted in addition in a chat, by its name, such as telegram:-100123.",
+    )
+
+
 class Trust:
     """Who is trusted."""
 
-    def __init__(self, host: Host, configured: Iterable[str]) -> None:
-        self._host = host
-        self._configured = frozenset(map(_plain, configured))
+    def __init__(self, host: Host, settings: TrustSettings) -> None:
+        self._host, self._settings = host, settings
+        self._configured = settings.names()
 
-    async def names(self) -> frozenset[str]:
-        """Every trusted name, in lower case."""
+    def recipients(self, chat: str) -> Sequence[str]:
+        """Who may receive in a chat (``channel:id``) as if the person had named them."""
+        here = self._settings.chats.get(chat, ChatTrust())
+        return [*self._settings.recipients, *here.recipients]
+
+    async def names(self, chat: str = "") -> frozenset[str]:
+        """Every trusted source and tool in a chat, in lower case."""
         rows = await self._host.storage.fetch("trusted")
-        return self._configured | {row["what"] for row in rows}
+        here = self._settings.chats.get(chat, ChatTrust()).names()
+        return self._configured | here | {row["what"] for row in rows}
 
     async def add(self, what: str, by_whom: str) -> str:
         """Trust a host (and those below it), a person or a tool; return the name as it is kept.

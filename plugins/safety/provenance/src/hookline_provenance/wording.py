@@ -10,6 +10,9 @@ from typing import Any
 from hookline_hookspecs import Effect, Origin, StoredQuestion, ToolCall
 from hookline_hookspecs.visible_text import on_one_line, shorten_middle, spell_out
 
+from .judge import Finding
+from .known_values import Met
+
 SHOWN = 3
 """Sources that are named; of the others, the number."""
 WIDTH = 120
@@ -17,11 +20,18 @@ WIDTH = 120
 LONGEST = 4_000
 """Characters of a call in a list; of a longer one the middle is counted."""
 DOES: Mapping[str, str] = {
+    "pay": "move money",
+    "grant_access": "let someone in",
+    "credential": "set a password or key",
+    "delete": "delete something",
+    "book": "book or order something",
     "learn": "keep something for good",
     "schedule": "have something run later",
     "configure": "change what programs or agents do by themselves",
     "send": "send something out",
     "network": "ask an address that nobody named",
+    "write": "change something that nobody named",
+    "read": "read something",
     "execute": "run code that came from outside",
     "unknown": "do something that cannot be known beforehand",
 }
@@ -43,16 +53,51 @@ def effects(found: Sequence[Effect]) -> str:
     return ", ".join(dict.fromkeys(parts))
 
 
-def screen(call: ToolCall, origins: Sequence[Origin], found: Sequence[Effect]) -> str:
-    """The whole preview."""
+def screen(call: ToolCall, origins: Sequence[Origin], findings: Sequence[Finding]) -> str:
+    """The whole preview: what decides the call, one line each, and the call itself."""
+    lines = [_line(one) for one in findings]
+    asked = [Effect(one.effect, one.value) for one in findings if one.outcome == "ask"]
     return "\n".join(
         [
             f"Read from outside: {sources(origins)}",
-            f"It would: {effects(found)}",
+            f"It would: {effects(asked)}",
+            *dict.fromkeys(lines),
             f"{call.name}:",
             literal(call),
         ]
     )
+
+
+def _line(finding: Finding) -> str:
+    """A value, what it is, and where it was met: ``to: US13 - read in bill.txt, not in …``."""
+    what = finding.met.label
+    value = shown_value(finding.value) if finding.value else "unknown"
+    shown = f"{value} ({_short(what)})" if what and what != finding.value else value
+    name = finding.argument or DOES.get(finding.effect, finding.effect)
+    guess = " (guessed)" if finding.guessed else ""
+    return f"{name}: {shown} - {finding.sink}{guess} {_met(finding.met)}"
+
+
+def _met(met: Met) -> str:
+    where = f" in {_short(met.where)}" if met.where else ""
+    quote = f": “{_short(met.quote)}”" if met.quote else ""
+    match met.source:
+        case "named":
+            return "allowed by `trust`" if met.where == "trust" else "in your words"
+        case "earlier":
+            return "in your earlier words, not in this message"
+        case "trusted":
+            return f"from own data{where}"
+        case "pointed":
+            return f"read{where}, which you named; not in your words{quote}"
+        case "outside":
+            return f"read{where} (from outside), not in your words{quote}"
+    return "written by the model, not in your words"
+
+
+def shown_value(value: str) -> str:
+    """A value on one line, with whatever could disguise it made visible."""
+    return _short(value)
 
 
 def reason(origins: Sequence[Origin], found: Sequence[Effect], *, attended: bool) -> str:

@@ -1,0 +1,486 @@
+"""Where the values of a conversation were met: in a person's words, in own data, or outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from hookline_hookspecs import (
+    Handle,
+    Message,
+    Origin,
+    TextBlock,
+    Tool,
+    ToolCall,
+    ToolResult,
+    ToolResultBlock,
+)
+
+from .values import (
+    Value,
+    can_be_named,
+    find_values,
+    fits_template,
+    holds_name,
+    host_part,
+    hosts_of,
+    joined,
+    words_of,
+)
+
+Source: TypeAlias = Literal["named", "earlier", "trusted", "pointed", "outside", "composed"]
+"""Where a value was met, the best known first: in the person's words of this turn, in earlier ones,
+in own data, in a source from outside that the person named this turn, in another source from
+outside, or nowhere."""
+MAX_ROWS = 2_000
+"""Rows of a result of which the ids are looked up."""
+QUOTE_CHARS = 30
+"""Characters quoted on either side of a value that was read."""
+_LABEL_KEYS = frozenset({"title", "name", "filename", "file_name", "subject", "label", "summary"})
+"""Fields of a row that hold what people call it."""
+_ID_KEYS = frozenset({"id", "id_", "key", "uid", "number"})
+
+
+@dataclass(slots=True)
+class Text:
+    """A text that the model has read, with what is looked up in it."""
+
+    text: str
+    where: str = ""
+    pointed: bool = False
+    call: ToolCall | None = None
+    handles: tuple[Handle, ...] = ()
+    writes_before: int = 0
+    asked: set[Value] = field(default_factory=set)
+
+    @property
+    def values(self) -> frozenset[Value]:
+        """The typed values in it."""
+        return values_in(self.text)
+
+    @property
+    def words(self) -> str:
+        """Its words, to look names up."""
+        return words_in(self.text)
+
+
+@lru_cache(512)
+def values_in(text: str) -> frozenset[Value]:
+    """The values of a text, kept because a conversation is looked through at each call."""
+    return frozenset(find_values(text))
+
+
+@lru_cache(512)
+def words_in(text: str) -> str:
+    """The words of a text, kept for the same reason."""
+    return joined(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Where a value was met: ``where`` is shown, as are the words around it (``quote``).
+
+    ``label`` is what an id stands for.
+    """
+
+    source: Source
+    where: str = ""
+    label: str = ""
+    quote: str = ""
+
+
+class KnownValues:
+    """What a conversation has read, asked of the values of a call.
+
+    Args:
+        messages: the session's messages, and ``results`` of this turn that are not among them.
+        people: the sources of those whose words count, such as ``telegram:222``; the operator's
+            and admins' always do.
+        tools: by name.
+        is_outside: whether an origin is from outside for this conversation.
+        spoken: False where the first message is a model's, as in a sub-agent.
+        trusted: recipients that count as named, as the operator wrote them.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        results: Iterable[ToolResult],
+        people: Collection[str],
+        tools: Mapping[str, Tool],
+        is_outside: Callable[[Origin], bool],
+        *,
+        spoken: bool,
+        trusted: Iterable[str] = (),
+    ) -> None:
+        self._people, self._tools, self._is_outside = people, tools, is_outside
+        self._spoken = spoken
+        self.turn: list[Text] = []
+        self.earlier: list[Text] = []
+        self.own: list[Text] = []
+        self.outside: list[Text] = []
+        self._calls: dict[str, ToolCall] = {}
+        self._choices: set[str] = set()
+        self._writes = 0
+        self._permitted = [Text(one) for one in trusted]
+        begin = _start_of_turn(messages)
+        for number, message in enumerate(messages):
+            into = self.turn if number >= begin else self.earlier
+            for block in message.blocks:
+                self._take(block, into)
+            if message.context:
+                self._take_context(message)
+        for result in results:
+            self._calls[result.call.id] = result.call
+            self._take_result(
+                result.call.id, result.text, result.ok, result.origins, result.handles
+            )
+        for one in self.outside:
+            one.pointed = self._is_pointed(one)
+
+    # What is read
+
+    def _take(self, block: object, into: list[Text]) -> None:
+        if isinstance(block, ToolCall):
+            self._calls[block.id] = block
+            offered = block.arguments.get("choices")
+            self._choices |= set(map(str, offered)) if isinstance(offered, list | tuple) else set()
+        elif isinstance(block, TextBlock):
+            if self._spoken and self._is_persons(block):
+                # A choice that a model has worded is not what the person said.
+                if block.text.strip() not in self._choices:
+                    into.append(Text(block.text))
+            elif any(map(self._is_outside, block.origins)) or (block.origins and not self._spoken):
+                self.outside.append(Text(block.text, _named(block.origins)))
+        elif isinstance(block, ToolResultBlock):
+            self._take_result(block.call_id, block.text, block.ok, block.origins, block.handles)
+
+    def _take_context(self, message: Message) -> None:
+        """The context blocks of a turn: memory, references, notices."""
+        strange = [one for one in message.carried if self._is_outside(one)]
+        read = Text(message.context, _named(strange) or "context", writes_before=self._writes)
+        (self.outside if strange else self.own).append(read)
+
+    def _is_persons(self, block: TextBlock) -> bool:
+        """True for words that a person wrote who is in charge here, and did not forward."""
+        return bool(block.origins) and all(
+            one.kind in ("operator", "admin")
+            or (one.kind == "person" and one.source in self._people)
+            for one in block.origins
+        )
+
+    def _take_result(
+        self,
+        call_id: str,
+        text: str,
+        ok: bool,
+        origins: Sequence[Origin],
+        handles: tuple[Handle, ...],
+    ) -> None:
+        call = self._calls.get(call_id)
+        tool = self._tools.get(call.name) if call else None
+        writes = tool is None or not tool.read_only
+        if writes:
+            self._writes += 1
+        outside = any(map(self._is_outside, origins))
+        if call is None or not (ok or outside):
+            return  # what a refusal repeats stays what it was
+        where = _named([one for one in origins if self._is_outside(one)] if outside else origins)
+        asked = set(values_in(_as_text(call.arguments)))
+        read = Text(text, where, False, call, handles, self._writes, asked)
+        if outside:
+            self.outside.append(read)
+        elif not writes or handles:
+            # A tool that changes something can be made to say anything; its handles stay its own.
+            self.own.append(read if not writes else Text("", where, False, call, handles))
+
+    def _is_pointed(self, read: Text) -> bool:
+        """True if the person named this source: each argument of the call, one as an address."""
+        if read.call is None or not self._asks_in_words(read.call):
+            return False
+        given = [one for one in read.call.arguments.values() if isinstance(one, str)]
+        return any(find_values(one) or _is_file(one) for one in given)
+
+    # What is asked
+
+    def met(self, text: str, of: str = "") -> Met:
+        """Where a value was met; ``of`` is the kind of handle that it may be the id of."""
+        found = find_values(text)
+        if found:
+            each = [self.met_value(one) for one in found]
+            return max(each, key=lambda one: SOURCES.index(one.source))
+        return self._met_name(text, of)
+
+    def is_given(self, url: str) -> bool:
+        """True if the person wrote the whole address."""
+        found = values_in(url)
+        return bool(found) and found <= self._values([*self.turn, *self.earlier])
+
+    def met_value(self, value: Value) -> Met:
+        """Where a typed value was met."""
+        if value in self._values(self.turn) or self._names_host(value):
+            return Met("named")
+        if value in self._values(self._permitted):
+            return Met("named", "trust")
+        for read in self._handles():
+            for handle in read.handles:
+                if handle.directory and value in find_values(
+                    f"{handle.id} {' '.join(handle.related)}"
+                ):
+                    return Met("trusted", read.where, handle.label)
+                belongs = value.text in map(_folded, handle.related)
+                if belongs and self._is_named(handle.label) and self._is_only(handle):
+                    return Met("named", read.where, handle.label)
+        if value in self._values(self.earlier):
+            return Met("earlier")
+        return self._met_in_data(
+            value.text, lambda read: value in read.values, lambda read: value in read.asked
+        )
+
+    def _met_name(self, name: str, of: str) -> Met:
+        if self.named_in(self.turn, name):
+            return Met("named")
+        if any(one.text.strip().casefold() == name.strip().casefold() for one in self._permitted):
+            return Met("named", "trust")
+        for read in self._handles():
+            for handle in read.handles:
+                if handle.id == name and handle.directory and (not of or handle.kind == of):
+                    return Met("trusted", read.where, handle.label)
+        if self.named_in(self.earlier, name):
+            return Met("earlier")
+        if not can_be_named(name):
+            return Met("composed")
+        return self._met_in_data(
+            name,
+            lambda read: holds_name(read.words, name),
+            lambda read: (
+                read.call is not None and holds_name(words_in(_as_text(read.call.arguments)), name)
+            ),
+        )
+
+    def met_target(self, id_: str, of: str = "") -> Met:
+        """Where the thing was met that an id or a name stands for."""
+        labels, where = self._labels(id_, of)
+        if not labels:
+            if self._is_spelled_out(id_, of):
+                return Met("named")
+            return self.met(id_, of)
+        return self._met_labels(id_, of, labels, where)
+
+    def met_handle(self, handle: Handle) -> Met:
+        """Where the thing was met that a tool says an id stands for."""
+        about = f"{handle.kind} {handle.id}: {handle.label}"
+        what = f"{about}, {handle.about}" if handle.about else about
+        return replace(self._met_labels(handle.id, handle.kind, [handle.label], ""), label=what)
+
+    def _met_labels(self, id_: str, of: str, labels: Sequence[str], where: str) -> Met:
+        each = [self._met_label(one, of) for one in labels]
+        best = min(each, key=lambda one: SOURCES.index(one.source))
+        label = ", ".join(dict.fromkeys(labels))
+        if best.source == "named" and not all(self._is_unambiguous(id_, of, one) for one in labels):
+            return Met("outside", where, f"{label} (one of several)")
+        if SOURCES.index(best.source) > SOURCES.index("pointed") and self._is_found(id_, of):
+            return Met("pointed", where, label)
+        return Met(best.source, best.where or where, label)
+
+    def _is_found(self, id_: str, of: str) -> bool:
+        """True for the only thing of its kind that a search for the person's own words found."""
+        for read in self._handles():
+            ids = {one.id for one in read.handles if of in ("", one.kind)}
+            if ids == {id_} and read.call is not None and self._asks_in_words(read.call):
+                return True
+        return False
+
+    def _asks_in_words(self, call: ToolCall) -> bool:
+        """True if every text in a reading call stands in the person's words of this turn."""
+        tool = self._tools.get(call.name)
+        given = [one for one in call.arguments.values() if isinstance(one, str) and one]
+        reads = tool is not None and tool.read_only
+        return reads and bool(given) and all(self.named_in(self.turn, one) for one in given)
+
+    def _met_label(self, label: str, of: str) -> Met:
+        found = self._met_name(label, of)
+        if found.source == "composed":
+            found = self.met(label)
+        return found
+
+    def _labels(self, id_: str, of: str) -> tuple[list[str], str]:
+        """What an id stands for: by handles, else by the rows that it stands in."""
+        for read in self._handles():
+            found = [one.label for one in read.handles if one.id == id_ and of in ("", one.kind)]
+            if found:
+                return list(dict.fromkeys(found)), read.where
+        for read in reversed([*self.own, *self.outside]):
+            if read.handles or id_ not in read.text:
+                continue
+            labels = [label for row, label in _rows(read.text) if row == id_]
+            if labels:
+                return list(dict.fromkeys(labels)), read.where
+        return [], ""
+
+    def _is_unambiguous(self, id_: str, of: str, label: str) -> bool:
+        """True if no other thing of the kind has the same label."""
+        others = {
+            handle.id
+            for read in self._handles()
+            for handle in read.handles
+            if of in ("", handle.kind) and handle.label == label
+        }
+        return others <= {id_}
+
+    def _is_only(self, handle: Handle) -> bool:
+        return self._is_unambiguous(handle.id, handle.kind, handle.label)
+
+    def _is_spelled_out(self, id_: str, of: str) -> bool:
+        """True for ``file 13`` or ``id 13``: a short number counts with the word for the thing."""
+        wanted = [f" {name} {id_.casefold()} " for name in ("id", of.casefold()) if name]
+        return any(one in text.words for one in wanted for text in self.turn)
+
+    def _is_named(self, label: str) -> bool:
+        return self.named_in(self.turn, label)
+
+    def named_in(self, texts: Iterable[Text], name: str) -> bool:
+        """True if one of the texts names ``name``: as words, or a value in its own form."""
+        values = find_values(name)
+        return any(
+            (values and values <= one.values)
+            or holds_name(one.words, name)
+            or fits_template(one.text, name)
+            for one in texts
+        )
+
+    def _names_host(self, value: Value) -> bool:
+        """True for a URL at a host that the person named, and from which nothing was read."""
+        if value.kind not in ("url", "host"):
+            return False
+        host = host_part(value.text)
+        read_from = {host for one in self.outside for host in hosts_of(values_in(one.where))}
+        return host in hosts_of(self._values([*self.turn, *self.earlier])) - read_from
+
+    def is_tied(self, value: str, names: Iterable[str]) -> bool:
+        """True if a mail address was read where the person pointed, for a name that they gave.
+
+        Its first part names that person, and no other address that was read does.
+        """
+        wanted = find_values(value)
+        if len(wanted) != 1 or next(iter(wanted)).kind != "mail":
+            return False
+        for name in filter(can_be_named, names):
+            plain = name.strip().casefold()
+            alike = {
+                one
+                for read in self.outside
+                for one in read.values
+                if one.kind == "mail" and plain in one.text.partition("@")[0]
+            }
+            if alike == wanted and all(
+                read.pointed for read in self.outside if alike <= read.values
+            ):
+                return True
+        return False
+
+    def links_in(self) -> Iterator[Text]:
+        """Texts from outside whose links may be followed.
+
+        Of a tool's results only those that a read-only tool has from outside count, because others
+        can be made to say anything.
+        """
+        for read in self.outside:
+            tool = self._tools.get(read.call.name) if read.call else None
+            if read.call is None:
+                yield read
+            elif tool is not None and tool.read_only and not tool.paged:
+                yield from [read] if tool.origin != "workspace" else ()
+
+    # Where it was met
+
+    def _met_in_data(
+        self, shown: str, holds: Callable[[Text], bool], asked_for: Callable[[Text], bool]
+    ) -> Met:
+        """Where it was read; own data does not count if its tool only repeats what it was asked,
+        or if something was written after the value had been read outside."""
+        outside = [one for one in self.outside if holds(one)]
+        for read in self.own:
+            if (
+                holds(read)
+                and not asked_for(read)
+                and not any(one.writes_before < read.writes_before for one in outside)
+            ):
+                return Met("trusted", read.where)
+        if not outside:
+            return Met("composed")
+        named = [one for one in outside if one.pointed]
+        first = (named or outside)[0]
+        source: Source = "pointed" if named else "outside"
+        return Met(source, first.where, quote=_around(first.text, shown))
+
+    def _handles(self) -> Iterator[Text]:
+        return (one for one in reversed([*self.outside, *self.own]) if one.handles)
+
+    def _values(self, texts: Iterable[Text]) -> set[Value]:
+        return {value for one in texts for value in one.values}
+
+
+SOURCES: tuple[Source, ...] = ("named", "earlier", "trusted", "pointed", "outside", "composed")
+
+
+def _start_of_turn(messages: Sequence[Message]) -> int:
+    """The index of the message that began the running turn."""
+    for number in range(len(messages) - 1, -1, -1):
+        if messages[number].speaker == "user" and messages[number].role == "user":
+            return number
+    return 0
+
+
+def _named(origins: Iterable[Origin]) -> str:
+    return ", ".join(dict.fromkeys(one.source or one.kind for one in origins))
+
+
+def _around(text: str, shown: str) -> str:
+    """The words around a value, on one line; empty if it was written in another form."""
+    at = text.casefold().find(shown.casefold())
+    if at < 0:
+        return ""
+    start, stop = max(0, at - QUOTE_CHARS), at + len(shown) + QUOTE_CHARS
+    return " ".join(text[start:stop].split())
+
+
+def _folded(text: str) -> str:
+    found = find_values(text)
+    return next(iter(found)).text if len(found) == 1 else text.casefold()
+
+
+def _is_file(text: str) -> bool:
+    stem, dot, ending = text.rpartition(".")
+    return bool(stem and dot) and ending.isalnum() and len(ending) <= 5
+
+
+def _as_text(arguments: Any) -> str:
+    return json.dumps(dict(arguments), ensure_ascii=False, default=str)
+
+
+@lru_cache(64)
+def _rows(text: str) -> tuple[tuple[str, str], ...]:
+    """The ids of a result with the text of their rows: objects of JSON, or lines."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        lines = (line.strip() for line in text.splitlines()[:MAX_ROWS])
+        return tuple((word, line) for line in lines for word in dict.fromkeys(words_of(line)))
+    return tuple(_json_rows(data))
+
+
+def _json_rows(data: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(data, list):
+        for one in data[:MAX_ROWS]:
+            yield from _json_rows(one)
+    elif isinstance(data, dict):
+        ids = [str(value) for key, value in data.items() if key in _ID_KEYS or key.endswith("_id")]
+        labels = [str(value) for key, value in data.items() if key in _LABEL_KEYS and value]
+        yield from [(id_, label) for id_ in ids for label in labels]
+        for value in data.values():
+            if isinstance(value, list | dict):
+                yield from _json_rows(value)

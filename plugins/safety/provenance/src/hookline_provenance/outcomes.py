@@ -1,0 +1,63 @@
+"""The table of outcomes: for each effect of a call, and the worst source of what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from hookline_hookspecs import EffectKind
+
+from .known_values import SOURCES, Source
+
+Outcome: TypeAlias = Literal["pass", "ask"]
+
+_ROWS = """
+effect        named  earlier  trusted  pointed  outside  composed
+read          pass   pass     pass     pass     pass     pass
+network       pass   pass     pass     pass     pass     ask
+write         pass   pass     pass     pass     ask      pass
+send          pass   pass     pass     ask      ask      ask
+book          pass   pass     ask      ask      ask      ask
+pay           pass   ask      ask      ask      ask      ask
+delete        pass   ask      ask      ask      ask      ask
+grant_access  pass   ask      ask      ask      ask      ask
+credential    pass   ask      ask      ask      ask      ask
+learn         pass   ask      ask      ask      ask      ask
+schedule      pass   ask      ask      ask      ask      ask
+configure     ask    ask      ask      ask      ask      ask
+execute       pass   pass     pass     ask      ask      pass
+unknown       ask    ask      ask      ask      ask      ask
+content       pass   pass     pass     ask      ask      ask
+"""
+"""What happens in a conversation that has read from outside. ``content`` is what others will read
+or what is kept: the addresses, links and account numbers in it."""
+
+
+def _parsed(rows: str) -> Mapping[str, Mapping[Source, Outcome]]:
+    head, *lines = (line.split() for line in rows.strip().splitlines())
+    assert tuple(head[1:]) == SOURCES
+    return {
+        line[0]: {source: _outcome(cell) for source, cell in zip(SOURCES, line[1:], strict=True)}
+        for line in lines
+    }
+
+
+def _outcome(cell: str) -> Outcome:
+    return "ask" if cell == "ask" else "pass"
+
+
+OUTCOMES = _parsed(_ROWS)
+MEANINGS: Mapping[Source, str] = {
+    "named": "the person wrote it in this turn, or `trust` names it",
+    "earlier": "the person wrote it earlier in the conversation",
+    "trusted": "read in own data: contacts, directories, files of the workspace that no marked "
+    "conversation wrote",
+    "pointed": "read in a page, file or message from outside that the person named in this turn",
+    "outside": "read elsewhere from outside",
+    "composed": "written nowhere: the model made it",
+}
+
+
+def outcome(effect: EffectKind | Literal["content"], source: Source) -> Outcome:
+    """What a value from ``source`` means for an effect; what the table does not hold asks."""
+    return OUTCOMES.get(effect, {}).get(source, "ask")
