@@ -70,6 +70,7 @@ BLOCKS = b"".join(
 )
 ENDLESS = {
     "a line": endless(b"x" * 65536),
+    "blank lines": endless(b"\n\n" * 8192, START),
     "words": endless(said("word ") * 500, START, TEXT),
     "pings": endless(event("ping") * 2000, START),
     "blocks": endless(BLOCKS, START),
@@ -90,6 +91,13 @@ async def test_endless_stream_stops_at_a_limit(name):
     assert "rejected the response" in str(error)
     assert sent < SMALL.stream + SLACK
     assert peak < 30_000_000
+
+
+async def test_endless_blank_lines_are_no_events():
+    payload = endless(b"\n\n" * 8192, START)
+    error, sent = await outcome(payload, limits=Limits(event=100_000))
+    assert "an event is longer than 100,000 bytes" in str(error)
+    assert sent < 100_000 + SLACK
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -61,6 +61,7 @@ async def outcome(payload, shown=None, **options) -> tuple[ModelResponse | Provi
 ENDLESS = {
     "a line": endless(b"x" * 65536),
     "an event of many lines": endless(b"data: x\n" * 8192),
+    "blank lines": endless(b"\n\n" * 8192),
     "comments": endless(b": ping\n\n" * 8192),
     "words": endless(said("word ") * 500),
     "calls": endless(
@@ -87,6 +88,32 @@ async def test_endless_stream_stops_at_a_limit(name):
     assert "rejected the response" in str(error)
     assert sent < 600_000 + SLACK
     assert peak < 30_000_000
+
+
+async def test_endless_blank_lines_are_no_events():
+    def payload():
+        yield from http(said("hel"))()
+        while True:
+            time.sleep(0.05)
+            yield b"\n\n"
+
+    error, _ = await outcome(payload, timeout=0.3, total_timeout=5)
+    assert "in time" in str(error)
+    assert error.partial == "hel"
+    error, sent = await outcome(endless(b"\n\n" * 8192), limits=Limits(event=100_000))
+    assert "an event is longer than 100,000 bytes" in str(error)
+    assert sent < 100_000 + SLACK
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_bad_utf8_in_a_string_is_replaced(stream):
+    if stream:
+        answer, _ = await outcome(http(said("aXb").replace(b"X", b"\xff"), END))
+    else:
+        body = {"choices": [{"message": {"content": "aXb"}, "finish_reason": "stop"}]}
+        data = json.dumps(body).encode().replace(b"X", b"\xff")
+        answer, _ = await outcome(http(data, kind="application/json"), stream=False)
+    assert getattr(answer, "text", answer) == "a\ufffdb"
 
 
 async def test_endless_body_stops_at_a_limit():

@@ -227,9 +227,6 @@ def _find_program(server: ToolServer, paths: Paths, path: str | None) -> tuple[P
     if program is None or not folder.is_dir():
         problem = f"folder {folder} not found. Create it or correct `cwd`"
         if program is None:
-            problem = (
-                f"program {config.command} not found on PATH outside of folders that tools may "
-                "write. Install it or write its full path"
-            )
+            problem = f"program {config.command} not found. Install it or write its full path"
         raise ToolError(f"cannot start MCP server {server.name}: {problem}")
     return folder, str(Path(program).absolute())
