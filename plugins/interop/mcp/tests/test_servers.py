@@ -220,6 +220,28 @@ def test_sandboxed_server_reads_its_project_and_writes_only_named_folders(mcp_ho
     assert not (own / "b").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_sandboxed_server_writes_the_folder_of_a_data_file_that_it_is_given(mcp_home: Any) -> None:
+    inside = mcp_home.inside(mcp_home.tool("write", "write"))
+    data, outside = inside.program.parent / "data", mcp_home.folder / "data"
+    for folder in (data, outside):
+        folder.mkdir()
+        (folder / "notes.db").write_text("")
+    entry = inside.command
+    named = [str(data / "notes.db"), str(outside / "notes.db")]
+    mcp_home.config["servers"]["small"] = {
+        **entry,
+        "args": [*entry["args"], *named],
+        "approval": "never",
+    }
+    mcp_home.cli("mcp approve small --yes")
+    assert mcp_home.call("mcp__small__write", {"path": str(data / "new")}).ok
+    mcp_home.call("mcp__small__write", {"path": str(outside / "new")})
+    assert (data / "new").exists()
+    assert not (outside / "new").exists()
+
+
 names = st.dictionaries(
     st.text(max_size=40), st.none() | st.text() | st.dictionaries(st.text(), st.text())
 )

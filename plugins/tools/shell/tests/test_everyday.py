@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from hookline_hookspecs import Question
 from hookline_sandbox import Method, found
 from hookline_shell import Shell
 
@@ -218,3 +220,33 @@ async def test_git_file_of_another_repository_shows_nothing(
     result = await sandboxed_shell.bash(make_context(lure), f"git log; ls {project}")
     assert not result.ok
     assert "a.txt" not in result.text
+
+
+async def test_control_files_are_put_back_before_a_question(
+    sandboxed_shell: Shell, run: Callable[..., Any], project: Path, make_context: Callable[..., Any]
+) -> None:
+    await run("(sleep 1; echo x > GEMINI.md; git config core.fsmonitor ./evil; sleep 60) & true")
+    while not (project / "GEMINI.md").exists() or "evil" not in git(project, "config", "-l"):
+        await asyncio.sleep(0.1)
+    await sandboxed_shell.on_question(make_context(project), Question("Allow?"))
+    assert not (project / "GEMINI.md").exists()
+    assert "evil" not in git(project, "config", "-l")
+    (project / "GEMINI.md").write_text("planted again")
+    await sandboxed_shell.end_of_session(make_context(project), make_context(project).session)
+    assert not (project / "GEMINI.md").exists()
+
+
+async def test_folder_without_rights_is_put_back_too(
+    sandboxed_shell: Shell, run: Callable[..., Any], project: Path
+) -> None:
+    hook = project / ".git" / "hooks" / "pre-commit"
+    result = await run(
+        "mkdir .husky; echo x > .husky/a; echo x > .git/hooks/pre-commit; echo x > AGENTS.md;"
+        "chmod 0 .git/hooks; chmod 500 .git .husky .; true"
+    )
+    assert result.ok
+    (project / ".git").chmod(0o700)
+    assert not hook.exists()
+    assert not (project / "AGENTS.md").exists()
+    assert not (project / ".husky").exists()
+    assert git(project, "status")

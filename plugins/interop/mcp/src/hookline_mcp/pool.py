@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from hookline_hookspecs import Context, Host, Paths, ToolError
 from hookline_hookspecs.own_programs import own_path, own_program
 from hookline_toolmark import MARK, mark_command
 
-from .code_folders import server_code_folders
+from .code_folders import named_files, server_code_folders
 from .config import McpConfig
 from .servers import ToolServer
 
@@ -186,9 +187,9 @@ class ConnectionPool:
             return transport
         sandbox = self._sandboxes.get(server.key)
         if sandbox is None:
-            own = () if server.project else server_code_folders(argv)
+            read_only = [] if server.project else _read_only(argv, folder, config.writable)
             sandbox = Sandbox(
-                self._host.home, read_only=[*config.read_only, *own], writable=config.writable
+                self._host.home, read_only=[*config.read_only, *read_only], writable=config.writable
             )
             self._sandboxes[server.key] = sandbox
         socket = None
@@ -217,6 +218,18 @@ class ConnectionPool:
                 if self._used.get(key, 0.0) < late and not found.busy:
                     del self._open[key]
                     await found.close()
+
+
+def _read_only(argv: list[str], workspace: Path, writable: Sequence[str]) -> list[str]:
+    """Return the folders of a server's code, and other files that its command line names unless
+    they are in a folder that it may write to."""
+    folders = [workspace, *(Path(name).expanduser() for name in writable)]
+    files = [
+        name
+        for name in named_files(argv)
+        if not any(Path(name).resolve().is_relative_to(folder.resolve()) for folder in folders)
+    ]
+    return [*server_code_folders(argv), *files]
 
 
 def _find_program(server: ToolServer, paths: Paths, path: str | None) -> tuple[Path, str]:

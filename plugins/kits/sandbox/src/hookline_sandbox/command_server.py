@@ -115,8 +115,8 @@ class CommandServer:
         """
         number = next(self._numbers)
         self._codes[number] = asyncio.get_running_loop().create_future()
-        request = {"argv": list(argv), "env": dict(environment), "cwd": str(folder), "mark": mark}
-        request |= confinement or {}
+        request: dict[str, object] = {"argv": list(argv), "env": dict(environment)}
+        request |= {"cwd": str(folder), "mark": mark, **(confinement or {})}
         file = os.memfd_create("command", os.MFD_CLOEXEC)
         try:
             os.write(file, json.dumps(request).encode())

@@ -15,12 +15,14 @@ from .sandbox import Places, Sandbox
 class _Workspace:
     """What is known of one workspace.
 
-    ``running`` counts commands. ``left_by`` are the sandboxes with processes that a command left:
-    while there is one, a change is theirs and not a person's.
+    ``running`` counts commands. ``undone`` is what was put back while they ran. ``left_by`` are the
+    sandboxes with processes that a command left: while there is one, a change is theirs and not a
+    person's.
     """
 
     kept: Kept
     running: int = 0
+    undone: set[str] = field(default_factory=set)
     left_by: set[str] = field(default_factory=set)
 
 
@@ -43,13 +45,25 @@ class ControlFileGuard:
             known.running += 1
             return undone
         if known is not None and known.left_by:
-            undone = await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
+            undone = _all_undone(
+                known, await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
+            )
         kept = await asyncio.to_thread(self._sandbox.keep, places)
         known = self._workspaces.setdefault(places.workspace, _Workspace(kept))
         if not known.running:
             known.kept = kept
         known.running += 1
         return undone
+
+    async def put_back_now(self, places: Places) -> None:
+        """Put back what programs that still run have changed; nothing if none do.
+
+        It is part of what :meth:`before` or :meth:`after` returns next.
+        """
+        known = self._workspaces.get(places.workspace)
+        if known is not None and (known.running or known.left_by):
+            undone = await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
+            known.undone.update(undone)
 
     def kept(self, places: Places) -> Iterable[str]:
         """Return the paths that are kept whole while commands run in the workspace."""
@@ -60,6 +74,7 @@ class ControlFileGuard:
         """Put back what a command changed in the sandbox ``key``, and return that."""
         known = self._workspaces[places.workspace]
         undone = await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
+        undone = _all_undone(known, undone)
         known.running -= 1
         if left_running:
             known.left_by.add(key)
@@ -84,3 +99,10 @@ class ControlFileGuard:
         undone = await asyncio.to_thread(self._sandbox.put_back, known.kept, places)
         known.left_by.discard(key)
         return undone
+
+
+def _all_undone(known: _Workspace, undone: list[str]) -> list[str]:
+    """Return what was put back now and before, once."""
+    found = sorted({*known.undone, *undone})
+    known.undone.clear()
+    return found

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import git_config
-from .kept_trees import Tree, make_parents, read_tree, write_tree
+from .kept_trees import Tree, make_parents, open_folder, read_tree, write_tree
 from .repositories import link_target
 from .survey import Findings
 
@@ -151,11 +151,14 @@ class _PutBack:
         with suppress(OSError):
             if not make_parents(root, parents, self._remove):
                 return
-            if os.path.lexists(path):
-                self._remove(path)
             with self._folder(path) as (folder, _):
-                write_tree(tree, folder, name)
-            self.undone.add(self._shown(path))
+                new = f".hookline-{uuid.uuid4().hex}"
+                is_written = _is_written(tree, folder, new)
+                if os.path.lexists(path):  # also if it cannot be replaced
+                    self._remove(path)
+                if is_written:
+                    os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+                self.undone.add(self._shown(path))
 
     def _remove(self, path: str) -> None:
         """Move the file or folder aside, copy what is small, and delete it."""
@@ -189,11 +192,10 @@ class _PutBack:
         """
         root = self._root(path)
         *parents, name = os.path.relpath(path, root).split("/")
-        opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        opened = open_folder(root, None)
         try:
             for part in parents:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                below = os.open(part, flags, dir_fd=opened)
+                below = open_folder(part, opened)
                 os.close(opened)
                 opened = below
             yield opened, name
@@ -205,6 +207,18 @@ class _PutBack:
 
     def _shown(self, path: str) -> str:
         return os.path.relpath(path, self._roots[0]).replace("../", "")
+
+
+def _is_written(tree: Tree, folder: int, name: str) -> bool:
+    """Write a tree; return whether that worked, and leave nothing behind if not."""
+    try:
+        write_tree(tree, folder, name)
+    except OSError:
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+        with suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+        return False
+    return True
 
 
 def _repository(path: str) -> str:

@@ -87,6 +87,27 @@ def write_tree(tree: Tree, folder: int, name: str) -> None:
             os.chmod(f"{name}/{below}" if below else name, entry.mode, dir_fd=folder)
 
 
+def open_folder(name: str, around: int | None) -> int:
+    """Open a folder, in the folder of the descriptor ``around``, without following a link.
+
+    If it is this account's own, its owner may read and change it from then on: a program could
+    have taken that right away. Raises ``OSError``.
+    """
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    if not hasattr(os, "O_PATH"):  # macOS
+        return os.open(name, flags | os.O_RDONLY, dir_fd=around)
+    found = os.open(name, flags | os.O_PATH, dir_fd=around)
+    try:
+        here = f"/proc/self/fd/{found}"
+        mode = os.fstat(found).st_mode
+        if mode & stat.S_IRWXU != stat.S_IRWXU:
+            with suppress(OSError):
+                os.chmod(here, stat.S_IMODE(mode) | stat.S_IRWXU)  # noqa: PTH101
+        return os.open(here, os.O_DIRECTORY | os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(found)
+
+
 def make_parents(root: str, parents: list[str], remove: Callable[[str], None]) -> bool:
     """Make the folders ``parents`` below ``root``, each in the one before, without following links.
 

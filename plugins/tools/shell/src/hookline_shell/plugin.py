@@ -27,6 +27,7 @@ from hookline_hookspecs import (
     Origin,
     Paths,
     Plugin,
+    Question,
     Session,
     ToolCall,
     ToolError,
@@ -94,6 +95,12 @@ class Shell(Plugin[ShellConfig]):
         await self._jobs.end_session(session)
         if "_sandbox_runner" in vars(self):
             await self._sandbox_runner.end_session(session.id)
+
+    @hookimpl(tryfirst=True)
+    async def on_question(self, ctx: Context, question: Question) -> None:
+        """Put back what running commands changed in control files, before a person looks."""
+        if "_sandbox_runner" in vars(self):
+            await self._sandbox_runner.put_back(ctx)
 
     @command("/jobs", audience="admins", immediate=True, category="Conversation")
     async def jobs(self, ctx: Context, args: str) -> str:

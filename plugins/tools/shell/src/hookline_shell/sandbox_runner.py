@@ -239,6 +239,11 @@ class SandboxRunner:
             return ctx.operator
         return self._config.network == "guarded"
 
+    async def put_back(self, ctx: Context) -> None:
+        """Put back what commands of this workspace that still run have changed."""
+        workspace = ctx.paths.workspace
+        await self._guard.put_back_now(Places(workspace, workspace, ctx.paths.check_path))
+
     async def end_session(self, session: str) -> None:
         """End the sandboxes of a session, and remove its private folders."""
         for key in (_key_of(session, operator) for operator in (True, False)):

@@ -202,12 +202,20 @@ def _as_socket(descriptor: int) -> socket.socket:
         raise
 
 
+_ADDRESS_BYTES: dict[int, int] = {
+    socket.AF_UNIX: 2,
+    socket.AF_INET: 16,
+    socket.AF_INET6: 28,
+    socket.AF_NETLINK: 12,
+}
+"""The least bytes of an address by family."""
+
+
 def _family(taken: socket.socket, address: bytes) -> int:
     """Return the family, which the socket and the address must have in common."""
     (family,) = struct.unpack_from("=H", address)
     domain = taken.getsockopt(socket.SOL_SOCKET, socket.SO_DOMAIN)
-    sizes = {socket.AF_UNIX: 2, socket.AF_INET: 16, socket.AF_INET6: 28, socket.AF_NETLINK: 12}
-    if family != domain or len(address) < sizes.get(domain, _MAX_ADDRESS_BYTES + 1):
+    if family != domain or len(address) < _ADDRESS_BYTES.get(domain, _MAX_ADDRESS_BYTES + 1):
         raise OSError(errno.EAFNOSUPPORT, "another kind of address")
     return domain
 
