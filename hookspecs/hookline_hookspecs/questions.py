@@ -53,33 +53,24 @@ class AnswerFailed(QuestionError):
     """The plugin that asked could not act on the answer. The question is open again."""
 
 
-class Choice(str):
-    """An answer that a person can choose: the label as a string, with an id and a style.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of a reply, as a button.
 
-    A plain string is also a choice; its id is its label.
-
-    Args:
-        id: identifies the choice to programs; unique among the choices.
-        label: the text shown to the person; the id by default.
+    Attributes:
+        value: identifies the choice to programs; unique among the choices.
+        label: the text shown to the person; the value by default.
         style: the style of the button, on platforms that have styles.
     """
 
-    id: str
-    style: Style
+    value: str
+    label: str = ""
+    style: Style = ""
 
-    def __new__(cls, id: str, label: str = "", style: Style = "") -> Choice:  # noqa: A002
-        """Create a choice; see the class."""
-        self = super().__new__(cls, label or id)
-        self.id, self.style = id, style
-        return self
-
-    def __reduce__(self) -> tuple[type[Choice], tuple[str, str, Style]]:
-        return Choice, (self.id, str(self), self.style)
-
-    @property
-    def label(self) -> str:
-        """The text shown to the person."""
-        return str(self)
+    def __post_init__(self) -> None:
+        """Use the value as the label of a choice without one."""
+        if not self.label:
+            object.__setattr__(self, "label", self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +179,7 @@ class StoredQuestion:
         """Return the question as commands print it with ``--json``."""
         names = ("id", "kind", "text", "preview", "session", "chat", "origin", "created")
         fields = {name: getattr(self, name) for name in (*names, "expires", "state")}
-        fields |= {"choices": [str(choice) for choice in self.choices]}
+        fields |= {"choices": list(self.choices)}
         return fields | {"fields": fields_to_json(self.fields)} if self.fields else fields
 
 
@@ -299,8 +290,7 @@ def find_choice(typed: str, choices: Sequence[str]) -> tuple[str, str] | None:
         number = int(folded) if len(folded) < 4 else 0
         return (choices[number - 1], "") if 0 < number <= len(choices) else None
     for choice in choices:
-        ids = {str(choice).casefold(), choice.id.casefold() if isinstance(choice, Choice) else ""}
-        if folded and folded in ids:
+        if folded and folded == choice.casefold():
             return choice, ""
     if DENY in choices:
         first, _, reason = word.partition(" ")
@@ -312,7 +302,7 @@ def find_choice(typed: str, choices: Sequence[str]) -> tuple[str, str] | None:
 
 def _short_form(choice: str) -> str:
     """``once`` for ``Allow once``, ``session`` for ``Allow in this session``."""
-    return str(choice).casefold().removeprefix("allow ").removeprefix("in this ")
+    return choice.casefold().removeprefix("allow ").removeprefix("in this ")
 
 
 def marked_preview(preview: str, marks: Sequence[str]) -> str:

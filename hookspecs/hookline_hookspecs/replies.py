@@ -38,7 +38,7 @@ class Reply:
     attachments: tuple[Attachment | Audio, ...] = ()
     in_reply_to: str | None = None
     id: str = ""
-    choices: tuple[str, ...] = ()
+    choices: tuple[str | Choice, ...] = ()
     repeated: bool = False
     delivered: tuple[str, ...] = ()
     thread: str | None = None
@@ -48,8 +48,13 @@ class Reply:
     question: str = ""
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The text of each of :attr:`choices`."""
+        return tuple(button.label for button in self.buttons)
+
+    @property
     def buttons(self) -> tuple[Choice, ...]:
-        """Each of :attr:`choices` as a :class:`Choice`, with its id and style."""
+        """Each of :attr:`choices` as a :class:`Choice`, with its value and style."""
         return tuple(one if isinstance(one, Choice) else Choice(one) for one in self.choices)
 
 

@@ -83,7 +83,7 @@ class TurnResumption:
         reply = reply_from_json(body, record, f"{row['id']}-reply") if body else Reply(record, "")
         earlier = state.pending.undelivered if state is not None else []
         shown = [one for one in earlier if one["id"] != reply.id]
-        question = Question(reply.text, reply.choices) if reply.kind == "question" else None
+        question = Question(reply.text, reply.labels) if reply.kind == "question" else None
         return Submission(
             await self._turn(row, record, reply.text),
             question,

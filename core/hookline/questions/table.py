@@ -259,7 +259,7 @@ def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> St
     body = {
         "text": question.text,
         "preview": question.preview,
-        "choices": [str(choice) for choice in question.choices],
+        "choices": list(question.choices),
         "reason": question.reason,
         "tool": question.tool,
         "marks": list(question.marks),

@@ -6,7 +6,7 @@ import base64
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,21 +117,25 @@ def question_from_json(text: str | None) -> Question | None:
     def read() -> Question | None:
         if not (data := json.loads(text or "null")):
             return None
-        return Question(
-            data["text"], tuple(_choice_from_json(choice) for choice in data["choices"])
-        )
+        return Question(data["text"], tuple(map(_label_from_json, data["choices"])))
 
     return readable("an open question", read, None)
 
 
-def _choice_to_json(choice: str) -> Any:
-    if isinstance(choice, Choice):
-        return {"id": choice.id, "label": choice.label, "style": choice.style}
-    return choice
+def _choice_to_json(choice: str | Choice) -> Any:
+    return choice if isinstance(choice, str) else asdict(choice)
 
 
-def _choice_from_json(data: Any) -> str:
-    return data if isinstance(data, str) else Choice(**data)
+def _choice_from_json(data: Any) -> str | Choice:
+    if isinstance(data, str):
+        return data
+    # Earlier versions wrote the value as "id".
+    return Choice(data.get("value", data.get("id")), data["label"], data["style"])
+
+
+def _label_from_json(data: Any) -> str:
+    choice = _choice_from_json(data)
+    return choice if isinstance(choice, str) else choice.label
 
 
 def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:

@@ -408,7 +408,7 @@ def _store_choices(turn: ActiveTurn, reply: Reply) -> tuple[Reply, list[Statemen
     if not (turn.can_park and reply.choices) or reply.question:
         return reply, []
     question = new_question(
-        Question(reply.text, reply.choices), new_question_id(), reply.session, reply.person, None
+        Question(reply.text, reply.labels), new_question_id(), reply.session, reply.person, None
     )
     session = reply.session
     place = QuestionPlace(session.channel, session.chat_id, reply.person, reply.id)

@@ -221,7 +221,7 @@ async def test_press_carries_the_full_label_and_the_question(
     assert await channel.receive(press)
     assert not await channel.receive(press)
     assert await channel.receive(replace(press, inbound=replace(press.inbound, user_id="bob")))
-    assert presses == [(str(choices[0]), "QQQQQQ")] * 2
+    assert presses == [(choices[0].label, "QQQQQQ")] * 2
     await channel.idle()
     assert len(channel.model.requests) == 1
 

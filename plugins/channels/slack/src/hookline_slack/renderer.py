@@ -66,7 +66,7 @@ def _actions(choices: Sequence[Choice]) -> list[Json]:
 
 def _button(number: int, choice: Choice) -> Json:
     """Return a button; its value is its number, which the kit maps to the choice."""
-    label = spell_out(str(choice))
+    label = spell_out(choice.label)
     shown = label if len(label) <= LABEL else label[: LABEL - 1] + "…"
     button: Json = {
         "type": "button",

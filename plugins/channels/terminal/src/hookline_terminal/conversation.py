@@ -152,7 +152,7 @@ class TerminalConversation:
         """
         if reply.kind != "question" or not (self.is_own_reply(reply) and self.ends_turn(reply)):
             return None
-        choices = tuple(str(choice) for choice in reply.choices)
+        choices = reply.labels
         if not choices or self.open - {reply.in_reply_to}:
             return None
         listed = [f"{number}. {choice}" for number, choice in enumerate((*choices, OTHER), 1)]

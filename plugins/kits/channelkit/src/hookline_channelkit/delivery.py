@@ -230,7 +230,7 @@ class _DeliveryAttempt:
         progress.ids.append(message)
         progress.confirm()
         if progress.sent >= len(self._text) and (choices := self._choices()):
-            await self._labels.save(self._reply, message, choices)
+            await self._labels.save(self._reply, message, [choice.label for choice in choices])
         await self._record()
 
     def _choices(self) -> tuple[Choice, ...]:

@@ -54,7 +54,7 @@ def _lines(question: StoredQuestion) -> str:
     for field in question.fields:
         lines += _indented(f"- {spell_out(describe_field(field))}", "  ")
     for number, choice in enumerate(question.choices, 1):
-        lines += _indented(f"{number}. {spell_out(str(choice))}", "  ")
+        lines += _indented(f"{number}. {spell_out(choice)}", "  ")
     return "\n".join(lines)
 
 

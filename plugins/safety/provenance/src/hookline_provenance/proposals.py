@@ -10,6 +10,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from hookline_hookspecs import (
     Context,
@@ -26,7 +27,7 @@ from hookline_hookspecs import (
 
 HANDLER = "provenance"
 """The name under which the plugin acts on the answers."""
-KIND = "proposal"
+KIND: Final = "proposal"
 """The kind of the question, and of the session in which an accepted call is made."""
 ACCEPT, REJECT = "Accept", "Reject"
 CHOICES = {"accept": ACCEPT, "reject": REJECT}

@@ -227,16 +227,16 @@ class PageQuestions:
 
 
 def question_json(
-    question_id: str, session: str, kind: str, text: str, choices: Sequence[str]
+    question_id: str, session: str, kind: str, text: str, choices: Sequence[str | Choice]
 ) -> dict[str, Any]:
     """Return a question without what only stored ones have."""
-    buttons = [one if isinstance(one, Choice) else Choice(one) for one in choices]
+    buttons = [Choice(one) if isinstance(one, str) else one for one in choices]
     return {
         "id": question_id,
         "session": session,
         "kind": kind,
         "text": text,
-        "choices": [{"id": one.id, "label": one.label, "style": one.style} for one in buttons],
+        "choices": [{"id": one.value, "label": one.label, "style": one.style} for one in buttons],
         "preview": "",
         "marks": [],
         "reason": "",

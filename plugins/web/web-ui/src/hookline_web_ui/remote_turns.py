@@ -12,6 +12,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -363,4 +364,4 @@ def _pair(chat: Any) -> Chat:
 
 def _choice(one: Any) -> dict[str, Any]:
     made = one if isinstance(one, Choice) else Choice(one)
-    return {"label": made.label, "id": made.id, "style": made.style}
+    return asdict(made)

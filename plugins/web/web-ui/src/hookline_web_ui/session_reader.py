@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hookline_hookspecs import Choice, Host, Reply
+from hookline_hookspecs import Host, Reply
 from hookline_hookspecs.web import Identity
 
 from .files import Files
@@ -341,7 +341,7 @@ def turn_question(row: Row, turn: str, who: Identity) -> dict[str, Any]:
     try:
         stored = json.loads(row["question"])
         choices = [
-            Choice(**one) if isinstance(one, dict) else Choice(one) for one in stored["choices"]
+            str(one["label"]) if isinstance(one, dict) else str(one) for one in stored["choices"]
         ]
         text = str(stored["text"])
     except (ValueError, LookupError, TypeError):
