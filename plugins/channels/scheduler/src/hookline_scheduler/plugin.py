@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from hookline_hookspecs import (
+    Content,
     Context,
     ContextBlock,
     Effect,
@@ -21,6 +22,7 @@ from hookline_hookspecs import (
     Route,
     ToolCall,
     Turn,
+    When,
     command,
     hookimpl,
     tool,
@@ -126,8 +128,8 @@ class Scheduler(Plugin[SchedulerConfig]):
         ctx: Context,
         action: Literal["add", "list", "remove", "pause", "resume", "run"],
         id: str | None = None,  # noqa: A002
-        when: str | None = None,
-        prompt: str | None = None,
+        when: Annotated[str | None, When()] = None,
+        prompt: Annotated[str | None, Content()] = None,
         timezone: str | None = None,
     ) -> str:
         """Run a prompt later, in a fresh session; its answer is sent to this chat.

@@ -13,6 +13,7 @@ from hookline_hookspecs.channels import TERMINAL
 from .catalog import ApprovalCatalog, CatalogEntry, PinnedTool
 from .config import McpConfig
 from .elicitation import UNANSWERED
+from .guessed_sinks import guess_sinks
 from .names import full_name
 from .servers import ConfiguredServers, ToolServer
 from .tool_schema import server_arguments
@@ -66,6 +67,7 @@ class McpTools:
             approval=f"This is a tool of the MCP server {server.name}." if ask else None,
             origin="outside",
             effects=_find_addresses if read_only else None,
+            sinks={} if read_only else guess_sinks(pin.parameters),
             **options,
         )
 

@@ -12,7 +12,7 @@ from hookline_hookspecs import Effect, EffectKind, Handle, Sink, SinkKind, Tool,
 from .known_values import SOURCES, KnownValues, Met
 from .links import embedded_hosts, was_read
 from .outcomes import Outcome, outcome
-from .values import find_values, holds_name, host_part, plain_url
+from .values import find_values, host_part, plain_url
 
 KEPT = ("learn", "schedule", "configure")
 """Effects that last: they are judged by what is kept, unless a target is declared."""
@@ -177,8 +177,7 @@ class CallJudge:
     ) -> Finding:
         """What is kept passes if all of it is the person's own words of this turn."""
         kept = [value for name in sinks if sinks[name].kind == "content" for value in given[name]]
-        words = [text.words for text in self._known.turn]
-        own = bool(kept) and all(any(holds_name(one, value) for one in words) for value in kept)
+        own = bool(kept) and all(map(self._known.is_whole_sentence, kept))
         met = Met("named" if own else "composed")
         verdict = outcome(effect.kind, met.source)
         return Finding(effect.kind, "target", effect.target, met, verdict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -265,9 +266,7 @@ class KnownValues:
         """Where the thing was met that an id or a name stands for."""
         labels, where = self._labels(id_, of)
         if not labels:
-            if self._is_spelled_out(id_, of):
-                return Met("named")
-            return self.met(id_, of)
+            return Met("named") if self._is_spelled_out(id_, of) else self.met(id_, of)
         return self._met_labels(id_, of, labels, where)
 
     def met_handle(self, handle: Handle) -> Met:
@@ -277,6 +276,8 @@ class KnownValues:
         return replace(self._met_labels(handle.id, handle.kind, [handle.label], ""), label=what)
 
     def _met_labels(self, id_: str, of: str, labels: Sequence[str], where: str) -> Met:
+        if self._is_spelled_out(id_, of):
+            return Met("named", where, ", ".join(labels))
         each = [self._met_label(one, of) for one in labels]
         best = min(each, key=lambda one: SOURCES.index(one.source))
         label = ", ".join(dict.fromkeys(labels))
@@ -381,6 +382,16 @@ class KnownValues:
             ):
                 return True
         return False
+
+    def is_whole_sentence(self, text: str) -> bool:
+        """True if the person wrote ``text`` in this turn as a sentence, or after a colon or *that*.
+
+        A part of a sentence may say the opposite of it.
+        """
+        wanted = re.escape(" ".join(text.split()).rstrip(".!?"))
+        pattern = rf"(?:^|[.!?:] |\bthat )[\"'“]?{wanted}[\"'”]?(?:[.!?]|$)"
+        said = (" ".join(one.text.split()) for one in self.turn)
+        return bool(wanted) and any(re.search(pattern, one, re.IGNORECASE) for one in said)
 
     def links_in(self) -> Iterator[Text]:
         """Texts from outside whose links may be followed.

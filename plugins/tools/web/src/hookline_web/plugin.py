@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib.metadata import version
+from typing import Annotated
 
 from hookline_hookspecs import (
     Check,
     CheckResult,
     Context,
-    Effect,
     Origin,
     Plugin,
+    Recipient,
     Refused,
     Tool,
     ToolError,
@@ -48,7 +49,7 @@ class Web(Plugin[WebConfig]):
                 read_only=True,
                 cache_ttl=ttl,
                 origin="outside",
-                effects=lambda ctx, call: [Effect("network", str(call.arguments.get("url", "")))],
+                effects=("network",),
             )
         )
         self._search_choice = choose_service(self.config, os.environ | dict(self.host.env))
@@ -57,7 +58,12 @@ class Web(Plugin[WebConfig]):
                 Tool.from_function(self.web_search, read_only=True, cache_ttl=ttl, origin="outside")
             )
 
-    async def web_fetch(self, ctx: Context, url: str, format: Format | None = None) -> ToolOutput:  # noqa: A002
+    async def web_fetch(
+        self,
+        ctx: Context,
+        url: Annotated[str, Recipient()],
+        format: Format | None = None,  # noqa: A002
+    ) -> ToolOutput:
         """Read a public web page, JSON or text file."""
         page = await self._fetcher.fetch(ctx, url, format or "markdown")
         origins = tuple(
