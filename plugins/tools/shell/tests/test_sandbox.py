@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import Check, CheckResult, ToolError
+from hookline_sandbox import Found, Method
 from hookline_shell import Shell
 
 
@@ -280,3 +281,22 @@ async def test_shell_says_whether_the_operator_is_sandboxed(
 ) -> None:
     assert await make_plugin().covers_operator()
     assert not await make_plugin(sandbox={"enabled": False}).covers_operator()
+
+
+async def test_command_on_macos_runs_with_a_profile_and_a_proxy_of_its_own(
+    make_plugin: Callable[..., Shell], ctx: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "sandbox-exec"
+    program.write_text('#!/bin/bash\necho "$2" > profile; shift 2; exec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr("hookline_sandbox.seatbelt.PROGRAM", str(program))
+    for place in ("hookline_sandbox.sandbox.found", "hookline_shell.sandbox_runner.found"):
+        monkeypatch.setattr(place, lambda: Found(Method.SEATBELT))
+    shell = make_plugin(sandbox={"enabled": True})
+    result = await shell.bash(ctx, 'echo "$HTTP_PROXY $HOME"')
+    proxy, home = result.text.split()[:2]
+    profile = (ctx.paths.workspace / "profile").read_text()
+    assert f'(remote ip "localhost:{proxy.rpartition(":")[2]}")' in profile
+    assert f'(subpath "{home}")' in profile
+    assert f'(subpath "{ctx.paths.workspace}")' in profile
+    assert not (await shell.bash(ctx, f"exec 3<>/dev/tcp/127.0.0.1/{proxy.rpartition(':')[2]}")).ok

@@ -10,6 +10,8 @@ from functools import cache
 
 from hookline_hookspecs.own_programs import own_program
 
+from .namespace_limits import how_to_permit_namespaces
+
 _PROBE_SECONDS = 2
 
 
@@ -19,6 +21,7 @@ class Method(Enum):
     BUBBLEWRAP = "bubblewrap"
     NAMESPACES = "user namespaces"
     LANDLOCK = "Landlock"
+    SEATBELT = "sandbox-exec"
     NONE = "none"
 
     @property
@@ -30,7 +33,7 @@ class Method(Enum):
     def has_network(self) -> bool:
         """Whether programs can have a guarded network."""
         supervised = self is Method.LANDLOCK and not supervision_failure()
-        return self.has_namespaces or supervised
+        return self.has_namespaces or supervised or self is Method.SEATBELT
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,18 @@ class Found:
     fix: str = ""
 
 
+_SEATBELT = Found(Method.SEATBELT)
+
+
 @cache
 def found() -> Found:
     """Return the best method that works here; the trial takes up to six seconds."""
+    if sys.platform == "darwin":
+        from .seatbelt import probe
+
+        missing = _failure(probe())
+        why = f"sandbox-exec does not work here: {missing}"
+        return Found(Method.NONE, why, "run Hookline on Linux") if missing else _SEATBELT
     if sys.platform != "linux":
         why = f"there is no sandbox for {sys.platform}"
         return Found(Method.NONE, why, "run Hookline on Linux, for example in a virtual machine")
@@ -66,12 +78,9 @@ def _bubblewrap() -> tuple[str, str]:
         install = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
         return "there is no bwrap on this machine's PATH", install
     reason = _failure(probe())
-    allow = (
-        "allow users to create namespaces (`sysctl kernel.unprivileged_userns_clone=1`, `sysctl "
-        "kernel.apparmor_restrict_unprivileged_userns=0`; in a container, a security profile that "
-        "permits it)"
-    )
-    return (f"bubblewrap does not work here: {reason}", allow) if reason else ("", "")
+    if not reason:
+        return "", ""
+    return f"bubblewrap does not work here: {reason}", how_to_permit_namespaces()
 
 
 def namespaces_failure() -> str:

@@ -44,6 +44,7 @@ class Dialer(Protocol):
 class Proxy:
     """Serves programs on ``socket`` while the ``async with`` block runs.
 
+    on_loopback: serve ``port`` of this machine instead, for macOS.
     guard: asked about every host; without one, every public address may be reached. It alone
     decides about ports of this machine.
 
@@ -51,8 +52,12 @@ class Proxy:
     address. ``requests`` counts those that were reached.
     """
 
-    def __init__(self, dialer: Dialer, guard: HostGuard | None = None) -> None:
+    def __init__(
+        self, dialer: Dialer, guard: HostGuard | None = None, *, on_loopback: bool = False
+    ) -> None:
         self._dialer = dialer
+        self._on_loopback = on_loopback
+        self.port = 0
         self._guard = guard
         self._folder = tempfile.TemporaryDirectory(prefix="hookline-proxy-")
         self.socket = Path(self._folder.name) / "socket"
@@ -62,8 +67,13 @@ class Proxy:
         self._open: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Proxy:
-        bound = _bound(self.socket)
-        self._server = await asyncio.start_unix_server(self._serve, sock=bound, limit=_HEAD)
+        if self._on_loopback:
+            serving = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_HEAD)
+            self.port = serving.sockets[0].getsockname()[1]
+        else:
+            bound = _bound(self.socket)
+            serving = await asyncio.start_unix_server(self._serve, sock=bound, limit=_HEAD)
+        self._server = serving
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -23,16 +23,18 @@ from .view import View, within
 
 _PROXIED = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 _LOCAL = "localhost,127.0.0.1,::1"
-_JAVA = " ".join(
-    f"-D{kind}.proxyHost=127.0.0.1 -D{kind}.proxyPort={PORT}" for kind in ("http", "https")
-)
-_PROXY_VARIABLES = {
-    **dict.fromkeys(_PROXIED, f"http://127.0.0.1:{PORT}"),
-    "NO_PROXY": _LOCAL,
-    "no_proxy": _LOCAL,
-    "NODE_USE_ENV_PROXY": "1",  # nodejs.org/api/cli.html: from 22.21 and 24
-    "JAVA_TOOL_OPTIONS": _JAVA,  # docs.oracle.com, "Java Networking and Proxies"
-}
+
+
+def _proxy_variables(port: int) -> dict[str, str]:
+    kinds = ("http", "https")
+    java = " ".join(f"-D{k}.proxyHost=127.0.0.1 -D{k}.proxyPort={port}" for k in kinds)
+    return {
+        **dict.fromkeys(_PROXIED, f"http://127.0.0.1:{port}"),
+        "NO_PROXY": _LOCAL,
+        "no_proxy": _LOCAL,
+        "NODE_USE_ENV_PROXY": "1",  # nodejs.org/api/cli.html: from 22.21 and 24
+        "JAVA_TOOL_OPTIONS": java,  # docs.oracle.com, "Java Networking and Proxies"
+    }
 
 
 REMOVED_FOLDER = "removed-control-files"
@@ -89,9 +91,10 @@ class Sandbox:
         return found()
 
     def environment(
-        self, environment: Mapping[str, str], key: str, proxy: Path | None = None
+        self, environment: Mapping[str, str], key: str, proxy: Path | int | None = None
     ) -> dict[str, str]:
-        """Return ``environment`` with the private folders and, instead of others, this proxy.
+        """Return ``environment`` with the private folders and, instead of others, this proxy: its
+        socket, or on macOS its port.
 
         Variables that place programs' own files in the person's home are left out.
         """
@@ -101,11 +104,13 @@ class Sandbox:
             if name in kept and within(kept[name], [person]):
                 del kept[name]
         private = self._private.folder(key)
-        if self.method is Method.LANDLOCK:
+        if not self.method.has_namespaces:
             kept |= {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
         else:
             kept |= {"HOME": str(bubblewrap.HOME), "TMPDIR": "/tmp"}  # noqa: S108 - its own
-        return kept if proxy is None else kept | _PROXY_VARIABLES
+        if proxy is None:
+            return kept
+        return kept | _proxy_variables(proxy if isinstance(proxy, int) else PORT)
 
     def wrapped(
         self,
@@ -114,6 +119,9 @@ class Sandbox:
         environment: Mapping[str, str],
         key: str,
         proxy: Path | None = None,
+        *,
+        proxy_port: int = 0,
+        local_ports: tuple[int, ...] = (),
     ) -> list[str]:
         """Return the command line that runs ``argv`` sandboxed; ``argv[0]`` is an absolute path.
 
@@ -122,7 +130,10 @@ class Sandbox:
         Raises:
             RuntimeError: no method works here, or Landlock was asked for a network.
         """
-        return self.command(argv, places.folder, self.view(places, environment, key, proxy))
+        view = self.view(places, environment, key, proxy, local_ports)
+        if proxy_port:
+            view = replace(view, proxy_port=proxy_port, local_ports=local_ports)
+        return self.command(argv, places.folder, view)
 
     def view(
         self,
@@ -176,6 +187,10 @@ class Sandbox:
             is_bubblewrap = self.method is Method.BUBBLEWRAP
             wrapped = bubblewrap.wrapped if is_bubblewrap else namespaces.wrapped
             return wrapped(argv, folder, view, self._limits, ends_together=ends_together)
+        if self.method is Method.SEATBELT:
+            from . import seatbelt
+
+            return seatbelt.wrapped(argv, view, self._limits)
         if self.method is Method.LANDLOCK and view.proxy is None:
             from . import confinement
 

@@ -18,6 +18,7 @@ class View:
     home: Hookline's own; hidden, except for a workspace inside it.
     repository: the folder of the workspace's repository if it is outside of the workspace.
     read_only, writable: folders besides the system and the workspace.
+    proxy_port: the machine's port of a proxy, for macOS; 0 = no network.
     kept: paths in ``findings`` that a program may change under Landlock, because they are put back
     afterwards.
     local_ports: ports of this machine that the proxy leads to, at the sandbox's own loopback.
@@ -34,6 +35,7 @@ class View:
     proxy: Path | None = None
     local_ports: tuple[int, ...] = ()
     kept: frozenset[str] = frozenset()
+    proxy_port: int = 0
 
     def visible(self) -> list[Path]:
         """Return the folders of the machine that are visible besides the system."""

@@ -19,6 +19,7 @@ from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
 from hookline_sandbox.methods import supervision_failure
 from hookline_sandbox.network_access import Asking, NetworkAccess
+from hookline_sandbox.proxy import Proxy
 from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
 from hookline_toolmark import MARK, mark_command
 
@@ -114,7 +115,8 @@ class SandboxRunner:
         if undone := await self._guard.before(places):
             ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
         try:
-            done = await self._run_inside(ctx, argv, places, environment, limits)
+            run = self._run_once if here.method is Method.SEATBELT else self._run_inside
+            done = await run(ctx, argv, places, environment, limits)
         finally:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
@@ -165,6 +167,35 @@ class SandboxRunner:
             return await self._run_in_session(ctx, argv, places, environment, limits, access)
         finally:
             await access.end(asking)
+
+    async def _run_once(
+        self,
+        ctx: Context,
+        argv: Sequence[str],
+        places: Places,
+        environment: Mapping[str, str],
+        limits: tuple[float, int],
+    ) -> SandboxedResult:
+        """Run a command in a sandbox of its own, with a proxy of its own."""
+        key, access = _key(ctx), self._network_of(ctx)
+        if access is None:
+            inner = self.sandbox.environment(environment, key)
+            wrapped = await asyncio.to_thread(self.sandbox.wrapped, argv, places, environment, key)
+            result = await run_command(on_host(wrapped, places.folder, inner), *limits)
+            return SandboxedResult(result, _origins(()))
+        asking, ports = await self._asking(ctx, argv[-1]), await access.local_ports(ctx)
+        access.begin(asking)
+        try:
+            async with Proxy(self._host.http, access, on_loopback=True) as proxy:
+                inner = self.sandbox.environment(environment, key, proxy.port)
+                wrapped = self.sandbox.wrapped(
+                    argv, places, environment, key, proxy_port=proxy.port, local_ports=ports
+                )
+                start = on_host(wrapped, places.folder, inner)
+                result = await run_command(start, *limits, lambda: access.waited)
+        finally:
+            await access.end(asking)
+        return SandboxedResult(result, _origins(proxy.reached), _refusals(proxy.refused))
 
     def _network_of(self, ctx: Context) -> NetworkAccess | None:
         """What decides about hosts for the commands of this turn; None without a network."""
@@ -217,7 +248,7 @@ class SandboxRunner:
             result = await run_command(start, *limits, waited)
         finally:
             reached, refused = await asyncio.shield(self._running.leave(running))
-        notes = tuple(dict.fromkeys(refused.values()))[:_MAX_SHOWN_NAMES]
+        notes = _refusals(refused)
         if has_ended:
             notes += ("the sandbox was started anew; its background processes have ended",)
         sees_others = found().method.has_namespaces
@@ -320,6 +351,11 @@ def _origins(reached: Sequence[str]) -> tuple[Origin, ...]:
     return tuple(Origin("outside", place) for place in shown) or (Origin("workspace", "bash"),)
 
 
+def _refusals(refused: Mapping[str, str]) -> tuple[str, ...]:
+    """Why hosts were refused, as notes for the model."""
+    return tuple(dict.fromkeys(refused.values()))[:_MAX_SHOWN_NAMES]
+
+
 def _sandbox_required(here: Found) -> str:
     return f"commands must be sandboxed, but {here.why}; {here.fix} {_OFF}"
 
@@ -332,7 +368,7 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     found.cache_clear()  # the machine may have changed
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."
-    if here.method.has_namespaces:
+    if here.method.has_namespaces or here.method is Method.SEATBELT:
         return CheckResult(True, f"sandbox for all commands: {here.method.value}")
     if here.method is Method.LANDLOCK:
         missing = supervision_failure()
