@@ -6,8 +6,10 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from hookline_postgres.testing.plugin import server_url
 from support.channels.plugin_fakes import bot_api, telegram
 
 BOSS = telegram.BOSS
@@ -32,8 +34,16 @@ def api() -> Iterator[Any]:
     made.close()
 
 
-@pytest.fixture
-def gateways(tmp_path: Path, api: Any) -> Iterator[Any]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def gateways(
+    tmp_path: Path, api: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
+    if request.param == "postgres":
+        url = server_url()
+        joined = "&" if "?" in url else "?"
+        store = f"{url}{joined}schema=kills_{uuid4().hex[:12]}"
+        for name in ("HOOKLINE_STORE", "HOOKLINE_TEST_STORE"):
+            monkeypatch.setenv(name, store)
     made = telegram.Gateways(tmp_path, api)
     made.configure(SCRIPT, shell={})
     yield made

@@ -158,7 +158,7 @@ class TelegramClient(kit.PollingClient):
 def _style(options: kit.SendOptions) -> dict[str, Any]:
     """Return the format and buttons of a text. A button's data, of 64 bytes, is its number."""
     rows = [
-        [{"text": spell_out(str(one)), "callback_data": str(n)}]
+        [{"text": spell_out(one.label), "callback_data": str(n)}]
         for n, one in enumerate(options.choices)
     ]
     return {
