@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hookline_permissions.packaged_rules import PackagedRule, packaged_rules
+from hookline_permissions.packaged_rules import PackagedRule, outside_rules, packaged_rules
 from markdown_text import code, table
 
 TITLES = {
     "deny": ("Refused", "Nothing brings back what these do."),
-    "ask": ("Asked about", "*Checkpoint*: no question if the workspace was saved before."),
+    "ask": (
+        "Asked about",
+        "*Checkpoint*: no question if the files were saved before, and the history of git with "
+        "them. *Each time*: no rule and no grant answers it.",
+    ),
+    "outside": (
+        "Does not work in the sandbox",
+        "The line runs outside if `allow` rules cover all of it, or if a person approves it.",
+    ),
     "allow": (
-        "Run without a question",
-        "*Reads*: also runs if the guard of commands would ask about a path.",
+        "Run outside of the sandbox without a question",
+        "*Reads*: it may name parts of the system that hold no keys.",
     ),
 }
 
@@ -25,7 +33,8 @@ def page() -> str:
 
 def _chapter(kind: str) -> str:
     title, note = TITLES[kind]
-    rows = [_row(one) for one in packaged_rules() if one.rule.kind == kind]
+    found = [one for one in packaged_rules() if one.rule.kind == kind]
+    rows = [_row(one) for one in (outside_rules() if kind == "outside" else found)]
     return f"### {title}\n\n{note}\n\n{table(('command', 'because it', 'for example'), rows)}\n"
 
 
@@ -34,7 +43,10 @@ def _row(packaged: PackagedRule) -> tuple[str, str, str]:
     notes = []
     if rule.unless:
         notes = [f"unless {', '.join(_cell(one.pattern or '') for one in rule.unless)}"]
+    if rule.reads_from:
+        notes.append(f"only what {', '.join(map(code, rule.reads_from))} write")
     notes += ["*checkpoint*"] * rule.restorable + ["*reads*"] * rule.reads
+    notes += ["*each time*"] * rule.once
     why = "; ".join([rule.why, *notes])
     return _cell(rule.pattern or ""), why, _cell(packaged.match[0])
 

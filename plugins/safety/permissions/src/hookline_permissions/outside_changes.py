@@ -1,6 +1,6 @@
 """What a call would destroy outside of the workspace, by the effects that its tool declares.
 
-Commands are not looked at here: `shell` judges them itself, and knows more of them.
+Commands are not looked at here: rules and the sandbox are about them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from hookline_hookspecs import Checkpoints, Context, Effect, ToolCall
 
 COMMANDS = "bash"
-"""The tool whose calls its own plugin judges, and which alone runs in the sandbox."""
+"""The tool whose calls run in the sandbox."""
 _VERBS = {"write": "replaces", "delete": "deletes"}
 
 
