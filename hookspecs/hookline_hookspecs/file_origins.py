@@ -1,14 +1,21 @@
-"""Where files came from: the service :class:`FileOrigins`, and :func:`origins_of`."""
+"""Where files came from: the service :class:`FileOrigins`, and functions for attachments."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 from hookline_hookspecs import Host, Origin
 
-__all__ = ["FileOrigins", "origins_of"]
+__all__ = ["FileOrigins", "local_file_origins", "origins_of", "received_file_origins"]
+
+DOWNLOAD_ATTRIBUTES = ("user.xdg.origin.url", "user.xdg.referrer.url")
+"""Extended attributes in which browsers and download tools note a file's address (freedesktop.org,
+*Guidelines for extended attributes*)."""
+MAX_ADDRESS_CHARS = 200
+"""Characters of an address that an origin names."""
 
 
 class FileOrigins(Protocol):
@@ -22,3 +29,23 @@ async def origins_of(host: Host, paths: Iterable[Path]) -> tuple[Origin, ...]:
     """Return the origins of files; empty if no plugin tracks them."""
     service: FileOrigins | None = host.services.get(FileOrigins)
     return await service.of(paths) if service is not None else ()
+
+
+def local_file_origins(path: Path) -> tuple[Origin, ...]:
+    """Return the origins of a file of this machine, for an attachment.
+
+    That is outside if the file was downloaded. The marks of :class:`FileOrigins` are added when the
+    message is read.
+    """
+    for attribute in DOWNLOAD_ATTRIBUTES:
+        try:
+            address = os.getxattr(path, attribute)
+        except (AttributeError, OSError):  # macOS has no getxattr; most files have none
+            continue
+        return (Origin("outside", address.decode("utf-8", "replace")[:MAX_ADDRESS_CHARS]),)
+    return (Origin("workspace", f"attachment {path.name}"),)
+
+
+def received_file_origins(name: str) -> tuple[Origin, ...]:
+    """Return the origins of a file that someone sent: whoever made it is not known."""
+    return (Origin("outside", f"attachment {name}"),)

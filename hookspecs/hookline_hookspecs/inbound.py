@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -14,7 +14,7 @@ class Attachment:
     """A file attached to a message or a reply.
 
     ``size`` is in bytes, ``mime`` is detected from the content, ``caption`` is the text shown with
-    the file.
+    the file. ``origins`` say where the content came from: whoever makes the attachment knows.
     """
 
     path: Path
@@ -22,6 +22,7 @@ class Attachment:
     name: str
     size: int
     caption: str = ""
+    origins: tuple[Origin, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,15 @@ class Audio:
     """A voice message.
 
     ``duration`` is in seconds, 0 if the platform does not report it. ``waveform`` is the loudness
-    over time, at most 256 values from 0 to 255, for platforms that display it.
+    over time, at most 256 values from 0 to 255, for platforms that display it. ``origins`` say
+    where the content came from; empty for a recording that its sender made for this message.
     """
 
     path: Path
     mime: str
     duration: float
     waveform: bytes = b""
+    origins: tuple[Origin, ...] = field(kw_only=True)
 
 
 InboundKind: TypeAlias = Literal["message", "press", "reaction", "edit", "delete", "command"]

@@ -22,8 +22,8 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.plugin import NoConfig
 
-PICTURE = Attachment(Path("plan.pdf"), "application/pdf", "plan.pdf", 12)
-VOICE = Audio(Path("words.ogg"), "audio/ogg", 2.0)
+PICTURE = Attachment(Path("plan.pdf"), "application/pdf", "plan.pdf", 12, origins=())
+VOICE = Audio(Path("words.ogg"), "audio/ogg", 2.0, origins=())
 TOOLS = {"look": "a view", "keep": "a note", "act": "done", "both": "seen"}
 """What the tools of :class:`Healthy` answer, by name."""
 GUARDED = {

@@ -15,8 +15,10 @@ from hookline_hookspecs import (
     OriginKind,
     Question,
     TextBlock,
+    merge_origins,
 )
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.file_origins import FileOrigins
 
 from ..sessions.context import TurnContext
 
@@ -42,23 +44,31 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
             texts.append(f"{_file_line(item)[:-1]}, cannot be read: {error.strerror})")
             continue
         images.append(ImageBlock(item.mime, data.decode("ascii")))
-    return [TextBlock("\n\n".join(texts) or "(no text)", inbound_origins(ctx, inbound)), *images]
+    marked = await _marked_origins(ctx, inbound)
+    origins = merge_origins(inbound_origins(ctx, inbound), marked)
+    return [TextBlock("\n\n".join(texts) or "(no text)", origins), *images]
+
+
+async def _marked_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
+    """The origins that files of this machine got from a conversation that wrote them."""
+    service: FileOrigins | None = ctx.engine.services.get(FileOrigins)
+    if service is None or not inbound.attachments:
+        return ()
+    return await service.of([item.path for item in inbound.attachments])
 
 
 def inbound_origins(ctx: TurnContext, inbound: Inbound) -> tuple[Origin, ...]:
     """The origins of a message: the person, and what was forwarded or attached."""
-    found, terminal = [*inbound.origins], inbound.channel == TERMINAL
+    found = [*inbound.origins]
     if inbound.user_id:
         own = TurnContext(ctx.engine, ctx.state, ctx.active, message=inbound)
-        kind: OriginKind = "operator" if terminal else "admin" if own.operator else "person"
+        kind: OriginKind = "admin" if own.operator else "person"
+        if inbound.channel == TERMINAL:
+            kind = "operator"
         found.insert(0, Origin(kind, f"{inbound.channel}:{inbound.user_id}"))
     if inbound.forwarded:
         found.append(Origin("outside", f"forwarded from {inbound.forwarded}"))
-    files = [item.name for item in inbound.attachments if isinstance(item, Attachment)]
-    return (
-        *found,
-        *(Origin("workspace" if terminal else "outside", f"attachment {name}") for name in files),
-    )
+    return merge_origins(found, *[item.origins for item in inbound.attachments])
 
 
 async def _transcribe(ctx: TurnContext, audio: Audio) -> str:

@@ -142,6 +142,7 @@ def _file_to_dict(item: Attachment | Audio) -> dict[str, Any]:
     kind = "audio" if isinstance(item, Audio) else "file"
     data = {field.name: getattr(item, field.name) for field in fields(item)}
     data["path"] = str(item.path)
+    data["origins"] = origins_to_json(item.origins)
     if isinstance(item, Audio):
         data["waveform"] = base64.b64encode(item.waveform).decode("ascii")
     return {"kind": kind, **data}
@@ -151,6 +152,7 @@ def _file_from_dict(data: Mapping[str, Any]) -> Attachment | Audio:
     kind = Audio if data["kind"] == "audio" else Attachment
     values = {field.name: data[field.name] for field in fields(kind) if field.name in data}
     values["path"] = Path(data["path"])
+    values["origins"] = origins_from_json(data["origins"]) if "origins" in data else (LOST,)
     if kind is Audio:
         values["waveform"] = base64.b64decode(data.get("waveform", ""))
     return kind(**values)

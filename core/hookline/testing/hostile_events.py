@@ -274,7 +274,7 @@ _SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "on_message": {
         "no sender and no chat": lambda: Inbound("", "", "", "", "", session_id="", system=""),
         "a file that is gone": lambda: replace(
-            _inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1),)
+            _inbound("x"), attachments=(Attachment(Path("gone"), "", "", -1, origins=()),)
         ),
     },
     "on_question": {
@@ -312,4 +312,4 @@ def _voice_messages(folder: Path) -> Iterator[Case]:
         paths[label].write_bytes(data)
     for label, path in paths.items():
         for mime in ("", "audio/ogg", "image/png", "no type at all"):
-            yield Case(f"{label} as {mime!r}", partial(Audio, path, mime, -1.0))
+            yield Case(f"{label} as {mime!r}", partial(Audio, path, mime, -1.0, origins=()))

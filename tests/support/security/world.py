@@ -35,6 +35,7 @@ from hookline_hookspecs import (
     ToolResult,
     tool,
 )
+from hookline_hookspecs.file_origins import received_file_origins
 
 from support.serving import serving
 
@@ -285,7 +286,15 @@ class World:
         on_channel = mode == "chat" or bool({"before", "forwarded", "attachment"} & {*source})
         channel, user = ("fake", "222") if on_channel else ("terminal", "tester")
         files = (
-            (Attachment(self.home / "media" / "letter.txt", "text/plain", "letter.txt", 9),)
+            (
+                Attachment(
+                    self.home / "media" / "letter.txt",
+                    "text/plain",
+                    "letter.txt",
+                    9,
+                    origins=received_file_origins("letter.txt"),
+                ),
+            )
             if "attachment" in source
             else ()
         )

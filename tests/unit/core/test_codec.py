@@ -120,7 +120,8 @@ def test_codec_reads_rows_of_an_older_version() -> None:
     stored = f'{{"text":"Well?","attachments":[{audio}],"choices":["Yes","No"]}}'
     reply = reply_from_json(stored, SESSION, "r")
     assert reply.choices == ("Yes", "No")
-    assert reply.attachments == (Audio(Path("/a"), "audio/ogg", 1.5),)
+    lost = (Origin("outside", "unreadable stored data"),)
+    assert reply.attachments == (Audio(Path("/a"), "audio/ogg", 1.5, origins=lost),)
 
 
 def test_choice_without_a_label_shows_its_value() -> None:

@@ -869,7 +869,7 @@ def test_message_with_lone_surrogate_is_answered(harness: Make) -> None:
 
 
 async def test_message_with_missing_picture_is_answered(harness: Make, tmp_path: Path) -> None:
-    gone = Attachment(tmp_path / "gone.png", "image/png", "gone.png", 3)
+    gone = Attachment(tmp_path / "gone.png", "image/png", "gone.png", 3, origins=())
     h = harness(Careful, model=["ok"])
     await h.aopen()
     inbound = Inbound("fake", "chat", "user", "m1", "look", attachments=(gone,))

@@ -435,7 +435,7 @@ async def test_silent_denial_sends_no_reply(harness: Make) -> None:
 
 
 def test_hook_on_voice(harness: Make, tmp_path: Path) -> None:
-    audio = Audio(tmp_path / "a.ogg", "audio/ogg", 2.5)
+    audio = Audio(tmp_path / "a.ogg", "audio/ogg", 2.5, origins=())
     seen: list[Any] = []
 
     class Broken(Plugin[NoConfig]):
@@ -465,8 +465,8 @@ def test_attached_pictures_are_sent_and_other_files_are_named(
 ) -> None:
     picture = tmp_path / "a.png"
     picture.write_bytes(b"png")
-    png = Attachment(picture, "image/png", "a.png", 3)
-    pdf = Attachment(tmp_path / "b.pdf", "application/pdf", "b.pdf", 9)
+    png = Attachment(picture, "image/png", "a.png", 3, origins=())
+    pdf = Attachment(tmp_path / "b.pdf", "application/pdf", "b.pdf", 9, origins=())
     h = harness(model=["a"])
     h.send("see", attachments=[png, pdf])
     text, image = h.model.last.messages[-1].blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hookline_hookspecs import (
     Answer,
     Ask,
     Attachment,
+    Audio,
     Context,
     ContextBlock,
     Effect,
@@ -29,6 +31,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.file_origins import local_file_origins
 
 Make = Callable[..., Any]
 ME = Origin("operator", "terminal:tester")
@@ -201,7 +204,9 @@ def test_forwarded_text_and_attachments_are_from_outside(harness: Make, tmp_path
     h = harness(Tools, model=["read"])
     file = tmp_path / "letter.txt"
     file.write_text("hello")
-    letter = Attachment(file, "text/plain", "letter.txt", 5)
+    letter = Attachment(
+        file, "text/plain", "letter.txt", 5, origins=(Origin("outside", "attachment letter.txt"),)
+    )
     inbound = Inbound("chat", "7", "222", "m1", "look", (letter,), session_id="s", forwarded="Eve")
 
     async def send() -> None:
@@ -265,3 +270,45 @@ async def _steps(h: Any) -> list[Any]:
     runtime = await h.aopen()
     found: list[Any] = await runtime.engine.store.read(lambda db: db.fetch("SELECT * FROM steps"))
     return found
+
+
+@pytest.mark.parametrize("channel", ["terminal", "chat"])
+def test_attachment_has_its_own_origins_on_every_channel(
+    harness: Make, tmp_path: Path, channel: str
+) -> None:
+    h = harness(Tools, model=["read"])
+    file = tmp_path / "letter.txt"
+    file.write_text("hello")
+    files = (
+        Attachment(file, "text/plain", "letter.txt", 5, origins=(PAGE,)),
+        Audio(file, "audio/ogg", 1.0, origins=(Origin("outside", "sound.ogg"),)),
+        Audio(file, "audio/ogg", 1.0, origins=()),
+    )
+    inbound = Inbound(channel, "7", "222", "m1", "look", files, session_id="s")
+
+    async def send() -> None:
+        runtime = await h.aopen()
+        submission = await runtime.dispatcher.submit(inbound, "no")
+        await submission.mark_delivered()
+
+    h.run(send())
+    assert origins_of(h, "s")[0][1:] == (PAGE, Origin("outside", "sound.ogg"))
+
+
+def test_file_that_was_downloaded_is_from_outside(tmp_path: Path) -> None:
+    own, downloaded = tmp_path / "own.png", tmp_path / "downloaded.png"
+    for file in (own, downloaded):
+        file.write_bytes(b"x")
+    try:
+        os.setxattr(downloaded, "user.xdg.origin.url", b"https://page.example/a.png")
+    except (AttributeError, OSError):
+        pytest.skip("this file system has no extended attributes")
+    assert local_file_origins(own) == (Origin("workspace", "attachment own.png"),)
+    assert local_file_origins(downloaded) == (Origin("outside", "https://page.example/a.png"),)
+
+
+def test_attachment_without_origins_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="origins"):
+        Attachment(tmp_path, "text/plain", "a", 1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="origins"):
+        Audio(tmp_path, "audio/ogg", 1.0)  # type: ignore[call-arg]

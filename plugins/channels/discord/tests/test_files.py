@@ -121,7 +121,7 @@ def test_voice_reply_falls_back_to_file_where_refused(
     path.write_bytes(opus())
     guild = api.guild()
     room = api.channel(guild)
-    one.send(room, Audio(path, "audio/ogg", 0.0, bytes(range(256)) * 2), text="words")
+    one.send(room, Audio(path, "audio/ogg", 0.0, bytes(range(256)) * 2, origins=()), text="words")
     words, voice = api.messages(room)
     assert words.text == "words"
     assert voice.flags == VOICE
@@ -129,19 +129,19 @@ def test_voice_reply_falls_back_to_file_where_refused(
     assert about["duration_secs"] > 0
     assert len(base64.b64decode(about["waveform"])) == 256
     guild.permissions &= ~(1 << 46)
-    one.send(room, Audio(path, "audio/ogg", 2.0))
+    one.send(room, Audio(path, "audio/ogg", 2.0, origins=()))
     assert [(f["filename"], f["size"]) for f in api.messages(room)[2].files] == [
         ("answer.ogg", len(opus()))
     ]
     picture = tmp_path / "p.png"
     picture.write_bytes(png())
-    one.send(ANN, Attachment(picture, "image/png", "p.png", 1, "see https://a.org"))
+    one.send(ANN, Attachment(picture, "image/png", "p.png", 1, "see https://a.org", origins=()))
     (sent,) = api.messages(ANN)
     assert sent.text == "see https://a.org"
     assert api.world.blobs[sent.files[0]["url"]] == png()
     large = tmp_path / "large.bin"
     large.write_bytes(b"x" * (10 * 2**20 + 1))
-    one.send(ANN, Attachment(large, "application/zip", "large.zip", 1))
+    one.send(ANN, Attachment(large, "application/zip", "large.zip", 1, origins=()))
     assert "the limit here is 10,485,760" in api.texts(ANN)[-1]
 
 
@@ -149,7 +149,7 @@ def test_unconfirmed_file_is_not_sent_twice(talk: Any, api: DiscordApi, tmp_path
     one = talk()
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
-    item = Attachment(path, "text/plain", "a.txt", 5)
+    item = Attachment(path, "text/plain", "a.txt", 5, origins=())
     api.misbehave("drop", "POST messages")
     session = Session("s", "discord", str(ANN), None, 0.0)
     reply = Reply(session, "", (item,), id="r1")

@@ -34,7 +34,7 @@ class Voices(Base[NoConfig]):
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply:
-        spoken = Audio(self.recording, "audio/ogg", 2.6)
+        spoken = Audio(self.recording, "audio/ogg", 2.6, origins=())
         return replace(reply, attachments=(*reply.attachments, spoken))
 
 
@@ -95,11 +95,11 @@ def test_outgoing_files_use_feishu_message_types(
     h, channel = start_channel()
     chat = feishu.room(ANN)
     items = (
-        Attachment(tmp_path / "a.png", "image/png", "a.png", 1, caption="look"),
-        Attachment(tmp_path / "b.pdf", "application/pdf", "b.pdf", 1, caption="read"),
-        Attachment(tmp_path / "c.txt", "text/plain", "c.txt", 4),
-        Attachment(tmp_path / "d.txt", "text/plain", "d.txt", 0),
-        Audio(tmp_path / "e.ogg", "audio/ogg", 0.0),
+        Attachment(tmp_path / "a.png", "image/png", "a.png", 1, caption="look", origins=()),
+        Attachment(tmp_path / "b.pdf", "application/pdf", "b.pdf", 1, caption="read", origins=()),
+        Attachment(tmp_path / "c.txt", "text/plain", "c.txt", 4, origins=()),
+        Attachment(tmp_path / "d.txt", "text/plain", "d.txt", 0, origins=()),
+        Audio(tmp_path / "e.ogg", "audio/ogg", 0.0, origins=()),
     )
     reply = Reply(Session("s", "feishu", chat, None, 0.0), "", items, id="r1")
     h.run(channel.send(reply))

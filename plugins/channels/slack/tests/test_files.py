@@ -45,7 +45,7 @@ class Voices(Plugin[NoConfig]):
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply:
-        spoken = Audio(self.recording, "audio/mpeg", 2.6)
+        spoken = Audio(self.recording, "audio/mpeg", 2.6, origins=())
         return replace(reply, attachments=(*reply.attachments, spoken))
 
 
@@ -181,7 +181,7 @@ def test_file_is_posted_once_in_thread_with_escaped_text(
     one = talk()
     path = tmp_path / "report.txt"
     path.write_text("words")
-    item = Attachment(path, "text/plain", "report.txt", 5, caption="Here <@U1>")
+    item = Attachment(path, "text/plain", "report.txt", 5, caption="Here <@U1>", origins=())
     root = slack.say(ROOM, "x")["ts"]
     slack.share_seconds = 0.3
     (made,) = one.send(item, chat=f"{ROOM}:{root}")
@@ -199,7 +199,7 @@ def test_unconfirmed_file_is_not_sent_twice(
     one = talk()
     path = tmp_path / "report.txt"
     path.write_text("words")
-    item = Attachment(path, "text/plain", "report.txt", 5)
+    item = Attachment(path, "text/plain", "report.txt", 5, origins=())
     if kind == "never shared":
         slack.never_shared = 1
     elif kind == "upload":

@@ -43,7 +43,7 @@ class Voices(Plugin[NoConfig]):
 
     @hookimpl
     async def pre_reply(self, ctx: Context, reply: Reply) -> Reply:
-        spoken = Audio(self.recording, "audio/ogg", 2.6)
+        spoken = Audio(self.recording, "audio/ogg", 2.6, origins=())
         return replace(reply, attachments=(*reply.attachments, spoken))
 
 
@@ -213,10 +213,10 @@ def test_outgoing_files_use_their_native_message_kind(
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     one.send(
-        Attachment(tmp_path / "a.png", "image/png", "a.png", len(png())),
-        Attachment(tmp_path / "b.txt", "text/plain", "b.txt", 5),
-        Audio(tmp_path / "c.oga", "audio/ogg", 2.6),
-        Attachment(tmp_path / "d.png", "image/png", "d.png", 10),
+        Attachment(tmp_path / "a.png", "image/png", "a.png", len(png()), origins=()),
+        Attachment(tmp_path / "b.txt", "text/plain", "b.txt", 5, origins=()),
+        Audio(tmp_path / "c.oga", "audio/ogg", 2.6, origins=()),
+        Attachment(tmp_path / "d.png", "image/png", "d.png", 10, origins=()),
         text="here you are",
     )
     shown = api.messages(ANN)
@@ -231,7 +231,7 @@ def test_refused_photo_is_sent_as_document(talk: Any, api: BotApi, tmp_path: Pat
     bad = b"\x89PNG\r\n\x1a\n" + bytes(20)
     (tmp_path / "a.png").write_bytes(bad)
     api.refuse_photos = True
-    one.send(Attachment(tmp_path / "a.png", "image/png", "a.png", len(bad)))
+    one.send(Attachment(tmp_path / "a.png", "image/png", "a.png", len(bad), origins=()))
     (shown,) = api.messages(ANN)
     assert (shown.kind, shown.data) == ("document", bad)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 LONG = "\n".join(f"line {n}" for n in range(200))
-SHOT = Attachment(Path("/tmp/a b.png"), "image/png", "a [b]\n.png", 3)
+SHOT = Attachment(Path("/tmp/a b.png"), "image/png", "a [b]\n.png", 3, origins=())
 LINES = st.integers(0, 30).map(lambda n: "\n".join(["x"] * n))
 PASTES = st.one_of(
     LINES,

@@ -126,8 +126,8 @@ def test_long_and_odd_text_arrives_complete(
 
 def test_reply_lists_attachments() -> None:
     files = (
-        Attachment(Path("/a/b.png"), "image/png", "picture.png", 3),
-        Audio(Path("/a/c.ogg"), "audio/ogg", 1.0),
+        Attachment(Path("/a/b.png"), "image/png", "picture.png", 3, origins=()),
+        Audio(Path("/a/c.ogg"), "audio/ogg", 1.0, origins=()),
     )
     body = json.loads(reply_body(Reply(SESSION, "see", files, "m1", "r1")))
     assert body["attachments"] == [

@@ -129,11 +129,11 @@ async def test_files_follow_the_text_with_types_by_content(
     big.write_bytes(b"0" * 20_000)
     sound.write_bytes(b"no sound at all")
     items = (
-        Attachment(picture, "text/plain", "p.png", 1),
-        Attachment(big, "text/plain", "big.bin", 1),
-        Attachment(tmp_path / "absent", "text/plain", "absent.txt", 1),
-        Attachment(tmp_path, "text/plain", "folder", 1),
-        Audio(sound, "audio/ogg", 3.0),
+        Attachment(picture, "text/plain", "p.png", 1, origins=()),
+        Attachment(big, "text/plain", "big.bin", 1, origins=()),
+        Attachment(tmp_path / "absent", "text/plain", "absent.txt", 1, origins=()),
+        Attachment(tmp_path, "text/plain", "folder", 1, origins=()),
+        Audio(sound, "audio/ogg", 3.0, origins=()),
     )
     sent = await one.kit.send(reply("Here.", attachments=items))
     text, first, *faults, last = platform.chat("c")
@@ -145,7 +145,7 @@ async def test_files_follow_the_text_with_types_by_content(
         "(The file absent.txt cannot be sent",
         "(folder is not a regular file and was not sent.)",
     ]
-    assert last.file == Attachment(sound, "text/plain", "v.ogg", 15)
+    assert last.file == Attachment(sound, "text/plain", "v.ogg", 15, origins=())
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ async def test_retry_continues_where_it_stopped(
     one = await start_channel(platform, {})
     file = tmp_path / "f.txt"
     file.write_text("words")
-    asked = reply(LONG, attachments=(Attachment(file, "text/plain", "f.txt", 5),) * 2)
+    asked = reply(LONG, attachments=(Attachment(file, "text/plain", "f.txt", 5, origins=()),) * 2)
     for number in range(1, 40):
         platform.faults[number] = "away" if number % 2 else ""
     for _ in range(40):

@@ -111,7 +111,7 @@ async def test_unknown_file_delivery_is_looked_up(
     await one.say("hi")
     await one.idle()
     searchable.faults = {len(searchable.requests) + 1: "no answer"}
-    item = Attachment(path, "text/plain", "a.txt", 5, caption="look")
+    item = Attachment(path, "text/plain", "a.txt", 5, caption="look", origins=())
     reply = Reply(await the_session(one), "", (item,), id="r1")
     with pytest.raises(Exception, match="broke"):
         await one.kit.send(reply)

@@ -13,6 +13,7 @@ import pytest
 from hookline_channelkit import CannotStart, FileTooLarge, MediaStore, ReconnectPolicy
 from hookline_channelkit.media import safe_name
 from hookline_hookspecs import Attachment, Audio
+from hookline_hookspecs.file_origins import received_file_origins
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,12 +105,16 @@ async def test_media_store_saves_private_files(start_channel: Any, platform: Pla
     media = MediaStore(one.kit.host, "pigeon", max_bytes=1000)
     found = await media.save_attachment(chunks(b"%PDF-1.7", b"x" * 100), "../../evil\n.txt")
     assert found.path.parent == one.kit.host.home / "media" / "pigeon"
-    assert found == Attachment(found.path, "application/pdf", "evil_.txt", 108)
+    assert found == Attachment(
+        found.path, "application/pdf", "evil_.txt", 108, origins=received_file_origins("evil_.txt")
+    )
     assert found.path.read_bytes() == b"%PDF-1.7" + b"x" * 100
     assert stat.S_IMODE(found.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(found.path.parent.stat().st_mode) == 0o700
-    voice = await media.save_audio(b"OggS" + b"\0" * 24 + b"OpusHead", 2.5)
-    assert voice == Audio(voice.path, "audio/ogg", 2.5)
+    voice = await media.save_audio(b"OggS" + b"\0" * 24 + b"OpusHead", 2.5, is_recording=True)
+    assert voice == Audio(voice.path, "audio/ogg", 2.5, origins=())
+    sound = await media.save_audio(b"OggS" + b"\0" * 24 + b"OpusHead", 2.5)
+    assert sound.origins[0].kind == "outside"
     assert voice.path.suffix == ".ogg"
     assert isinstance(await media.save_audio(b"no sound"), Attachment)
     before = sorted(media.folder.iterdir())
@@ -117,7 +122,7 @@ async def test_media_store_saves_private_files(start_channel: Any, platform: Pla
         await media.save_attachment(chunks(b"x" * 600, b"x" * 600), "big.bin")
     assert sorted(media.folder.iterdir()) == before
     assert await media.prune(found.path.stat().st_mtime - 10) == 0
-    assert await media.prune(found.path.stat().st_mtime + 3600) == 3
+    assert await media.prune(found.path.stat().st_mtime + 3600) == 4
 
 
 @given(st.text(max_size=400))

@@ -161,7 +161,7 @@ def test_file_of_the_message_can_be_read_and_not_written(make_session):
     for name in ("0123456789abcdef-a.txt", "fedcba9876543210-b.txt"):
         (media / name).write_text("content of " + name)
     mine, other = sorted(media.iterdir())
-    came = Attachment(mine, "text/plain", "a.txt", 9)
+    came = Attachment(mine, "text/plain", "a.txt", 9, origins=())
     bench.h.model.steps += [
         [calls("read_file", path=str(mine)), calls("read_file", path=str(other))],
         calls("write_file", path=str(mine), content="x"),

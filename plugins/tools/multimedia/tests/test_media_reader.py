@@ -156,7 +156,7 @@ def test_attached_pipe_does_not_block_the_turn(
     media_tools: Any, server: Any, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "a.png")
-    came = Attachment(tmp_path / "a.png", "image/png", "a.png", 9)
+    came = Attachment(tmp_path / "a.png", "image/png", "a.png", 9, origins=())
     call = calls("describe_image", image=str(came.path))
     media_tools.say("what is seen?", call, "Nothing.", attachments=(came,))
     assert server.requests == []
@@ -167,7 +167,7 @@ def test_attached_file_can_be_read_in_its_chat(
 ) -> None:
     path = tmp_path / "inbox-7.bin"
     path.write_bytes(tone("mp3"))
-    came = Attachment(path, "audio/mpeg", "memo.mp3", path.stat().st_size)
+    came = Attachment(path, "audio/mpeg", "memo.mp3", path.stat().st_size, origins=())
     listen = calls("transcribe_audio", audio=str(path))
     media_tools.say("what is said?", listen, "A lamp.", attachments=(came,))
     assert len(server.asked("audio/transcriptions")) == 1

@@ -32,7 +32,7 @@ class VoiceChat:
         self.channel = FakeChannel(runtime)
         self.channel.name = "telegram"
         runtime.channels.register(self.channel, "person")
-        self.audio = Audio(note, "audio/ogg", 0.5)
+        self.audio = Audio(note, "audio/ogg", 0.5, origins=())
 
     def say(self, answer: str) -> Any:
         """The reply that is delivered."""

@@ -137,8 +137,8 @@ class Extra(Plugin):
             return None
         path = self.host.storage.dir / "spoken.ogg"
         path.write_bytes(b"OggS spoken")
-        spoken = Audio(path, "audio/ogg", 2.5)
-        table = Attachment(path, "text/csv", "table.csv", 11, "the table")
+        spoken = Audio(path, "audio/ogg", 2.5, origins=())
+        table = Attachment(path, "text/csv", "table.csv", 11, "the table", origins=())
         return replace(reply, attachments=(spoken, table))
 
     @hookimpl

@@ -236,4 +236,5 @@ def _file(data: Json, part: Json, around: Json) -> RemoteFile:
     ref = f"{around['channel_id']} {around['id']} {data['id']} {data['url']}"
     name, size = str(get_in(data, "filename", default="file")), int(get_in(data, "size", default=0))
     is_voice = bool(part.get("flags", 0) & VOICE)
-    return RemoteFile(ref, name, size, is_voice, float(get_in(data, "duration_secs", default=0)))
+    seconds = float(get_in(data, "duration_secs", default=0))
+    return RemoteFile(ref, name, size, is_voice, seconds, is_recording=is_voice)

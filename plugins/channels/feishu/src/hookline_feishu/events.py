@@ -111,7 +111,11 @@ def _content(kind: str, body: Any, message: str) -> tuple[str, tuple[RemoteFile,
         seconds = float(body.get("duration") or 0) / 1000
         type_ = "image" if kind == "image" else "file"
         ref = f"{message}/{body.get(f'{type_}_key')}/{type_}"
-        return "", (RemoteFile(ref, name, is_voice=kind == "audio", seconds=seconds),)
+        return "", (
+            RemoteFile(
+                ref, name, is_voice=kind == "audio", seconds=seconds, is_recording=kind == "audio"
+            ),
+        )
     return FACTS["kinds"].get(kind, ""), ()
 
 

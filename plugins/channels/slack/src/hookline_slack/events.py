@@ -113,7 +113,8 @@ def _file(file: Json) -> RemoteFile:
     is_voice = file.get("subtype") == "slack_audio" or "audio/" in str(file.get("mimetype"))
     name = str(file.get("name") or file.get("title") or "file")
     size, seconds = int(file.get("size") or 0), float(file.get("duration_ms") or 0) / 1000
-    return RemoteFile(str(file["id"]), name, size, is_voice, seconds)
+    is_recording = file.get("subtype") == "slack_audio"
+    return RemoteFile(str(file["id"]), name, size, is_voice, seconds, is_recording=is_recording)
 
 
 def change(event: Json, me: str) -> tuple[Json, InboundEvent] | None:

@@ -182,7 +182,12 @@ def file_of(message: Json) -> RemoteFile | None:
             name = str(about.get("file_name") or _NAMES.get(kind, kind))
             size, seconds = about.get("file_size") or 0, about.get("duration") or 0
             return RemoteFile(
-                about["file_id"], name, int(size), kind in AUDIO_FIELDS, float(seconds)
+                about["file_id"],
+                name,
+                int(size),
+                kind in AUDIO_FIELDS,
+                float(seconds),
+                is_recording=kind == "voice",
             )
     return None
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from hookline_hookspecs import Attachment, CommandError
+from hookline_hookspecs.file_origins import local_file_origins
 from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 from hookline_hookspecs.regular_files import open_regular
 
@@ -27,4 +28,4 @@ def attachment(path: Path) -> Attachment:
             f"--image {path}: {size:,} bytes are too many. The limit is {MAX_IMAGE_BYTES:,}; send "
             "a smaller image"
         )
-    return Attachment(real, kind.mime, path.name, size)
+    return Attachment(real, kind.mime, path.name, size, origins=local_file_origins(real))

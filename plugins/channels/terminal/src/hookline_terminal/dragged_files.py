@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import Attachment, Paths
+from hookline_hookspecs.file_origins import local_file_origins
 from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 
 MAX_FILES = 20
@@ -76,4 +77,5 @@ def image_attachment(path: Path) -> Attachment | None:
         return None
     if kind is None or size > MAX_IMAGE_BYTES:
         return None
-    return Attachment(path.resolve(), kind.mime, path.name, size)
+    real = path.resolve()
+    return Attachment(real, kind.mime, path.name, size, origins=local_file_origins(real))

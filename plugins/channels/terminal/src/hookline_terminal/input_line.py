@@ -227,7 +227,8 @@ class InputLine:
             file = await asyncio.to_thread(
                 clipboard.store_picture, folder, found.picture, extension
             )
-            image = Attachment(file, kind.mime, f"pasted.{extension}", len(found.picture))
+            name = f"pasted.{extension}"  # pasted, so the person's own, as pasted text is
+            image = Attachment(file, kind.mime, name, len(found.picture), origins=())
             self._insert(self._labels.picture(image, self._text) + " ")
         elif found.text:
             self.insert_pasted(found.text.replace("\r\n", "\n").replace("\r", "\n"))

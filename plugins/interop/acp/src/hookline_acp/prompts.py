@@ -14,7 +14,9 @@ from urllib.parse import unquote, urlsplit
 from acp import RequestError, schema
 from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, Origin
+from hookline_hookspecs.file_origins import local_file_origins
 from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES
+from hookline_hookspecs.stored_origins import is_outside
 
 MAX_FILES = 50
 """Files and images in one prompt."""
@@ -50,14 +52,17 @@ async def read_prompt(blocks: Sequence[Any], workspace: Path, media: MediaStore)
         if isinstance(block, schema.TextContentBlock):
             texts.append(block.text)
         elif isinstance(block, schema.ImageContentBlock):
-            parsed.attachments.append(await _save_file(block.data, block.uri or "picture", media))
+            uri = block.uri or "picture"
+            parsed.attachments.append(await _save_file(block.data, uri, uri, media))
         elif isinstance(block, schema.ResourceContentBlock):
             texts.append(_shown(block.uri, workspace))
         elif isinstance(block, schema.EmbeddedResourceContentBlock):
             resource = block.resource
             name = _shown(resource.uri, workspace)
             if isinstance(resource, schema.BlobResourceContents):
-                parsed.attachments.append(await _save_file(resource.blob, name, media))
+                parsed.attachments.append(
+                    await _save_file(resource.blob, resource.uri, name, media)
+                )
                 continue
             size += len(resource.text)
             if size > MAX_EMBEDDED_CHARS:
@@ -86,9 +91,22 @@ def _join_texts(texts: Sequence[str]) -> str:
 
 
 def origin(uri: str) -> Origin:
-    """Return the origin of a resource: workspace for files, else outside."""
-    is_file = urlsplit(uri).scheme in ("", "file")
-    return Origin("workspace" if is_file else "outside", f"editor {uri[:200]}")
+    """Return the origin of a resource: that of the file that it names, else outside."""
+    path = _file_path(uri)
+    if path is not None and not is_outside(found := local_file_origins(path)):
+        return Origin(found[0].kind, f"editor {uri[:200]}")
+    return found[0] if path is not None else Origin("outside", f"editor {uri[:200]}")
+
+
+def _file_path(uri: str) -> Path | None:
+    """Return the path that a ``file:`` address of this machine names, or None."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "\0" in uri:
+        return None
+    return Path(unquote(parts.path))
 
 
 def _shown(uri: str, workspace: Path) -> str:
@@ -106,7 +124,7 @@ def _shown(uri: str, workspace: Path) -> str:
     return path + lines
 
 
-async def _save_file(data: str, name: str, media: MediaStore) -> Attachment | Audio:
+async def _save_file(data: str, uri: str, name: str, media: MediaStore) -> Attachment:
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -116,7 +134,8 @@ async def _save_file(data: str, name: str, media: MediaStore) -> Attachment | Au
             f"{name[:100]} has {len(content):,} bytes; expected 1 to {MAX_IMAGE_BYTES:,}"
         )
     try:
-        return await media.save_attachment(content, name.rpartition("/")[2] or "picture")
+        shown = name.rpartition("/")[2] or "picture"
+        return await media.save_attachment(content, shown, origins=(origin(uri),))
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise RequestError(-32603, f"cannot save {name[:100]}: {why}") from None

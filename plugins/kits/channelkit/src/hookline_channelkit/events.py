@@ -34,6 +34,7 @@ class RemoteFile:
         size: in bytes; 0 if the platform does not say.
         is_voice: a voice message or other sound; it becomes an ``Audio`` if its content is audio.
         seconds: the duration of a sound; 0 if the platform does not say.
+        is_recording: the sender recorded it in the platform's app, for this message.
     """
 
     ref: str
@@ -41,6 +42,7 @@ class RemoteFile:
     size: int = 0
     is_voice: bool = False
     seconds: float = 0.0
+    is_recording: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def check_outgoing(item: Attachment | Audio, max_bytes: int) -> Attachment | Aud
     mime = sniff_mime(head)
     if isinstance(item, Audio):
         if audio_kind(head) is None:
-            return Attachment(item.path, mime, name, size)
+            return Attachment(item.path, mime, name, size, origins=item.origins)
         return replace(item, mime=mime if mime.startswith("audio/") else item.mime)
     known = (
         mime if mime not in (UNKNOWN_MIME, "text/plain", "application/zip") else item.mime or mime

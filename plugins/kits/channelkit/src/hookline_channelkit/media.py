@@ -13,7 +13,8 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote
 
-from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, Inbound
+from hookline_hookspecs import Access, Attachment, Audio, HooklineError, Host, Inbound, Origin
+from hookline_hookspecs.file_origins import received_file_origins
 from hookline_hookspecs.speech import audio_kind
 
 from .client import PlatformClient
@@ -61,28 +62,42 @@ class MediaStore:
         """The folder, resolved: machines with homes at different paths may share it."""
         return self._media.resolve() / self._name
 
-    async def save_attachment(self, data: bytes | AsyncIterable[bytes], name: str) -> Attachment:
+    async def save_attachment(
+        self, data: bytes | AsyncIterable[bytes], name: str, *, origins: tuple[Origin, ...] = ()
+    ) -> Attachment:
         """Save a file; its type is determined by its content, and ``name`` is the sender's.
 
+        Without ``origins`` it is from outside.
         Raises :class:`FileTooLarge` or ``OSError``, and then leaves no file.
         """
         shown = safe_name(name)
         path, head, size = await self._save(data, shown)
         mime = sniff_mime(head)
-        return Attachment(path, mime, shown or f"file{suffix_of(mime)}", size)
+        name = shown or f"file{suffix_of(mime)}"
+        return Attachment(path, mime, name, size, origins=origins or received_file_origins(name))
 
     async def save_audio(
-        self, data: bytes | AsyncIterable[bytes], duration: float = 0.0
+        self,
+        data: bytes | AsyncIterable[bytes],
+        duration: float = 0.0,
+        *,
+        is_recording: bool = False,
     ) -> Audio | Attachment:
-        """Save a voice message; an :class:`Attachment` if the content is not audio."""
+        """Save a sound; an :class:`Attachment` if the content is not audio.
+
+        A recording that the sender made for this message is their own words; other sounds are from
+        outside.
+        """
         path, head, size = await self._save(data, "")
         sound = audio_kind(head)
         if sound is None:
             mime = sniff_mime(head)
-            return Attachment(path, mime, f"file{suffix_of(mime)}", size)
+            name = f"file{suffix_of(mime)}"
+            return Attachment(path, mime, name, size, origins=received_file_origins(name))
         named = path.with_name(path.name + sound.suffix)
         await asyncio.to_thread(path.rename, named)
-        return Audio(named, sound.mime, max(0.0, duration))
+        origins = () if is_recording else received_file_origins(f"sound{sound.suffix}")
+        return Audio(named, sound.mime, max(0.0, duration), origins=origins)
 
     async def prune(self, before: float) -> int:
         """Delete files older than the Unix time ``before``; returns how many."""
@@ -172,7 +187,9 @@ class FileDownloader:
                 async with asyncio.timeout(DOWNLOAD_TIMEOUT):
                     data = await self._client.fetch_file(file)
                     if file.is_voice:
-                        return await self._media.save_audio(data, file.seconds)
+                        return await self._media.save_audio(
+                            data, file.seconds, is_recording=file.is_recording
+                        )
                     return await self._media.save_attachment(data, file.name)
             except FileTooLarge:
                 return self._too_large(file)

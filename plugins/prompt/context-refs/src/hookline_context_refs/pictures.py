@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from hookline_hookspecs import Attachment, Paths
+from hookline_hookspecs.file_origins import local_file_origins
 from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES, image_kind
 
 from .grammar import Reference
@@ -50,4 +51,4 @@ def _load_picture(reference: Reference, paths: Paths) -> Attachment | None:
         return None  # The reason is given where the reference is resolved.
     if kind is None or size > MAX_IMAGE_BYTES:
         return None
-    return Attachment(real, kind.mime, real.name, size)
+    return Attachment(real, kind.mime, real.name, size, origins=local_file_origins(real))

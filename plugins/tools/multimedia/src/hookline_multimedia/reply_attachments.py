@@ -74,4 +74,4 @@ class ReplyAttachments:
             if kind is not None:
                 word = "speech" if kind.mime.startswith("audio/") else "picture"
                 shown = f"{word}-{number}{kind.suffix}"
-                yield Attachment(self._folder / name, kind.mime, shown, length)
+                yield Attachment(self._folder / name, kind.mime, shown, length, origins=())

@@ -59,8 +59,8 @@ class AnswerRecorder:
             data, kind = spoken.data, spoken.kind
             path = keep(media_folder(self._host.home), data, kind.suffix)
             if form.form == "voice" and kind.name == form.format:
-                saved.append(Audio(path, kind.mime, seconds(data)))
+                saved.append(Audio(path, kind.mime, seconds(data), origins=()))
             else:
                 name = f"answer{f'-{number}' if len(recordings) > 1 else ''}{kind.suffix}"
-                saved.append(Attachment(path, kind.mime, name, len(data)))
+                saved.append(Attachment(path, kind.mime, name, len(data), origins=()))
         return saved

@@ -123,7 +123,7 @@ class Call:
         """A voice message as a channel saves it."""
         path = self.folder / f"voice-{len(list(self.folder.iterdir()))}.oga"
         path.write_bytes(data)
-        return Audio(path, "audio/ogg", seconds)
+        return Audio(path, "audio/ogg", seconds, origins=())
 
     def say(
         self, *attachments: Audio | Attachment, answer: str = "The lamp is on.", text: str = ""

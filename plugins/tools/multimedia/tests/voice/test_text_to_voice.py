@@ -81,7 +81,9 @@ def test_attachment_of_another_plugin_is_kept(make_voice_chat: Make, speech: Any
         @hookimpl(tryfirst=True)
         def pre_reply(self, ctx: Any, reply: Any) -> Any:
             file = voice_chat.folder / "voice-0.oga"
-            return replace(reply, attachments=(Attachment(file, "image/png", "a.png", 1),))
+            return replace(
+                reply, attachments=(Attachment(file, "image/png", "a.png", 1, origins=()),)
+            )
 
     voice_chat = make_voice_chat(Painter, speech, on="telegram", round_trip=True)
     first, second = voice_chat.say(voice_chat.recording()).attachments

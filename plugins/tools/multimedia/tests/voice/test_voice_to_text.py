@@ -69,7 +69,7 @@ def test_hanging_service_times_out(make_voice_chat: Make) -> None:
 
 def test_missing_transcriber_is_reported(harness: Make, tmp_path: Path) -> None:
     h = harness(Voice, model=["I cannot hear you."])
-    outcome = h.send("", attachments=[Audio(tmp_path / "a.oga", "audio/ogg", 1.0)])
+    outcome = h.send("", attachments=[Audio(tmp_path / "a.oga", "audio/ogg", 1.0, origins=())])
     assert outcome.text == "I cannot hear you."
     told = [notice.text for notice in outcome.notices if notice.plugin == "voice"]
     assert told == ["Voice messages are not understood: no enabled plugin turns speech into text."]

@@ -11,6 +11,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from hookline_channelkit import FileTooLarge, MediaStore
 from hookline_hookspecs import Attachment, Audio, Host, Reply
+from hookline_hookspecs.file_origins import received_file_origins
 from hookline_hookspecs.web import Identity, Problem
 
 from .session_owner import CHANNEL, Chat, is_uuid, may_see, owner
@@ -112,9 +113,14 @@ class Files:
                 raise Problem(404, "no_file", f"File {id_} not found.", "Upload it again.")
             row = found[0]
             if row["kind"] == "voice":
-                items.append(Audio(Path(row["path"]), row["mime"], row["duration"]))
+                # The page uploads as voice only what it recorded.
+                items.append(Audio(Path(row["path"]), row["mime"], row["duration"], origins=()))
             else:
-                items.append(Attachment(Path(row["path"]), row["mime"], row["name"], row["size"]))
+                name = row["name"]
+                origins = received_file_origins(name)
+                items.append(
+                    Attachment(Path(row["path"]), row["mime"], name, row["size"], origins=origins)
+                )
             self._know(row)
         return tuple(items)
 
