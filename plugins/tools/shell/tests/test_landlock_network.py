@@ -123,6 +123,10 @@ async def test_port_that_another_program_took_over_is_refused(run: Callable[...,
         "S.socket(S.AF_UNIX).connect('OUTSIDE')",
         "os.symlink('OUTSIDE', 'link'); S.socket(S.AF_UNIX).connect('link')",
         "assert ctypes.CDLL(None).syscall(425, 1, 0) >= 0",  # io_uring_setup
+        "assert ctypes.CDLL(None).connect(S.socket().fileno(), ctypes.c_void_p(-1), 16) == 0",
+        "assert ctypes.CDLL(None).connect(0, b'\\2\\0' + bytes(14), 16) == 0",
+        "assert ctypes.CDLL(None).bind(S.socket().fileno(), bytes(16), 16) == 0",
+        "assert ctypes.CDLL(None).connect(S.socket().fileno(), b'\\1\\0/x' + bytes(12), 16) == 0",
     ],
 )
 async def test_every_other_way_out_is_refused(

@@ -72,6 +72,8 @@ class Supervisor:
             failure = 0
         except OSError as error:
             failure = -(error.errno or errno.EACCES)
+        except Exception:
+            failure = -errno.EACCES  # such as an address of memory that is none
         reply = struct.pack("=QqiI", number, 0, failure, flags)
         with contextlib.suppress(OSError):  # the program was killed meanwhile
             fcntl.ioctl(listener, _SEND, reply)
