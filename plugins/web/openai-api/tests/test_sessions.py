@@ -57,10 +57,28 @@ def test_unknown_history_is_imported(served: Served) -> None:
     assert roles == ["user", "assistant", "user"]
     assert "Rex" in json.dumps(request)
     first, second, *_ = served.run("sessions", "export", session)[1].splitlines()
-    for line in (first, second):  # what the client says was said is its person's word
-        [[kind, source]] = json.loads(line)["blocks"][0]["origins"]
-        assert kind == "person"
-        assert source.startswith("api:test_sessions-")
+    [[kind, source]] = json.loads(first)["blocks"][0]["origins"]
+    assert kind == "person"
+    assert source.startswith("api:test_sessions-")
+    [[kind, _]] = json.loads(second)["blocks"][0]["origins"]
+    assert kind == "outside"  # nobody but the client says that the agent answered this
+
+
+def answer_origins(served: Served, session: str, number: int) -> set[str]:
+    """The kinds of the origins of a session's message."""
+    line = served.run("sessions", "export", session)[1].splitlines()[number]
+    return {kind for kind, _ in json.loads(line)["blocks"][0]["origins"]}
+
+
+@pytest.mark.slow
+def test_edited_question_keeps_the_origins_of_the_answer(served: Served) -> None:
+    _, own = post(served, ["say my own answer"])
+    edited, _ = post(served, ["An edited question.", own, "say next"])
+    assert answer_origins(served, edited, 1) == {"person"}
+    copied = ["A question.", "An answer from elsewhere.", "say derived from that"]
+    _, derived = post(served, copied)
+    washed, _ = post(served, ["An edited question.", derived, "say the last"])
+    assert answer_origins(served, washed, 1) == {"person", "outside"}
 
 
 def test_chat_of_a_thousand_messages_stays_one_session(served: Served) -> None:

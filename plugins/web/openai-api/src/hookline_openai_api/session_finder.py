@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
-from hookline_hookspecs import Conversations, Host, Inspection, Message, Origin, Session, TextBlock
+from hookline_hookspecs import (
+    Conversations,
+    Host,
+    Inspection,
+    Message,
+    Origin,
+    Session,
+    TextBlock,
+    merge_origins,
+)
 from hookline_hookspecs.web import SessionBranches
 
 from .api_request import ApiRequest, ClientMessage
@@ -16,6 +26,7 @@ from .errors import ApiError, invalid_request
 from .keys import CHANNEL
 
 HEADER = "X-Hookline-Session"
+UNKNOWN_ANSWER = Origin("outside", "an answer that only the client's copy of the chat has")
 MAX_NAME_CHARS = 200
 """Characters of a session's name."""
 
@@ -118,23 +129,51 @@ class SessionFinder:
     async def import_history(
         self, owner: str, found: FoundSession, history: Sequence[ClientMessage]
     ) -> None:
-        """Start a new session with the client's earlier messages. Raises ``StoreError``."""
-        person = Origin("person", f"{CHANNEL}:{owner}")
-        messages = [made for message in history if (made := _message(message, person)) is not None]
+        """Start a new session with the client's earlier messages. Raises ``StoreError``.
+
+        What the client says the agent has answered is from outside, unless the agent did answer it:
+        it then has the origins of the chat in which it did.
+        """
+        person = (Origin("person", f"{CHANNEL}:{owner}"),)
+        texts = [(message.role, text) for message in history if (text := _text(message))]
+        answers = {text for role, text in texts if role == "assistant"}
+        known = await self._answer_origins(owner, answers) if answers else {}
+        messages = []
+        for role, text in texts:
+            origins = person if role == "user" else known.get(text, (UNKNOWN_ANSWER,))
+            messages.append(Message(role, (TextBlock(text, origins),)))
         if not messages:
             return
         session = Session(found.id, CHANNEL, owner, None, self._host.now())
         await self._host.services[Conversations].begin(session, messages)
 
+    async def _answer_origins(
+        self, owner: str, answers: Collection[str]
+    ) -> dict[str, tuple[Origin, ...]]:
+        """Return the origins of the answers that the agent did give to this client.
 
-def _message(message: ClientMessage, person: Origin) -> Message | None:
-    """Convert a message of the client's history, with the client as its origin."""
+        Those are the origins of every chat of the client with that answer, up to there.
+        """
+        found: dict[str, tuple[Origin, ...]] = {}
+        read: dict[str, list[tuple[int, Message]]] = {}
+        for place in await self._host.storage.fetch("answers", owner=owner):
+            if (text := place["text"].strip()) not in answers:
+                continue
+            if (id_ := place["id"]) not in read:
+                rows = await self._host.storage.fetch("bodies", id=id_)
+                bodies = [(row["seq"], json.loads(row["body"])) for row in rows]
+                read[id_] = [(seq, Message.from_dict(body)) for seq, body in bodies]
+            before = [message.origins for seq, message in read[id_] if seq <= place["seq"]]
+            found[text] = merge_origins(found.get(text, ()), *before)
+        return found
+
+
+def _text(message: ClientMessage) -> str:
+    """Return the text of a message of the client's history; empty for one that is left out."""
     text = message.content.text.strip()
     names = [f"(attached file: {one.name})" for one in message.content.files]
     text = "\n\n".join([*([text] if text else []), *names])
-    if not text or message.is_tool:
-        return None
-    return Message(message.role, (TextBlock(text, (person,)),))
+    return "" if message.is_tool else text
 
 
 def _hash(*parts: str) -> str:

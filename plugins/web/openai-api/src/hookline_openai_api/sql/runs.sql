@@ -18,6 +18,15 @@ SELECT m.session_id AS id, MAX(m.seq) AS seq,
                   AND r.state = 'open') AS older
 FROM messages m WHERE m.turn_id = :turn GROUP BY m.session_id;
 
+-- What the agent answered in a client's chats, latest first.
+-- name: answers
+SELECT m.session_id AS id, m.seq, m.text FROM messages m
+JOIN openai_api_sessions s ON s.id = m.session_id
+WHERE s.owner = :owner AND m.role = 'assistant' ORDER BY m.created DESC LIMIT 2000;
+
+-- name: bodies
+SELECT seq, body FROM messages WHERE session_id = :id ORDER BY seq;
+
 -- name: add_session!
 INSERT INTO openai_api_sessions (id, owner, head, used) VALUES (:id, :owner, '', :now)
 ON CONFLICT (id) DO NOTHING;
