@@ -24,6 +24,7 @@ from hookline_hookspecs import (
     TextBlock,
     Turn,
     Usage,
+    command,
     hookimpl,
     tool,
 )
@@ -317,3 +318,44 @@ def test_run_over_the_limit_exits_with_1_and_the_reason(tmp_path: Path) -> None:
     code, result = run()
     assert (code, result["stop"]) == (1, "budget")
     assert "plugins.budget.daily_tokens_per_chat" in result["text"]
+
+
+class Summary(Plugin):
+    """Slash commands that ask the model."""
+
+    @command("/sum", audience="everyone")
+    async def sum_up(self, ctx: Context, args: str) -> str:
+        """Ask the auxiliary model."""
+        try:
+            return await self.host.ask_model("sum up")
+        except ProviderError as error:
+            return f"{error.kind}: {error}"
+
+    @command("/sumnow", audience="everyone", immediate=True)
+    async def sum_up_now(self, ctx: Context, args: str) -> str:
+        """Ask the auxiliary model at once."""
+        return await self.sum_up(ctx, args)
+
+
+@pytest.mark.parametrize("name", ["/sum", "/sumnow"])
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("first", [True, False])
+def test_calls_of_a_slash_command_count(
+    harness: Make, tmp_path: Path, first: bool, restarts: bool, name: str
+) -> None:
+    steps = ["hi", answer(input=900, output=200), "never sent"][0 if not first else 1 :]
+
+    def start() -> Harness:
+        config = {"budget": {"daily_tokens_per_chat": 1_000}}
+        return harness(Budget, Summary, home=tmp_path, config=config, model=steps)
+
+    h = start()
+    if not first:
+        h.send("hello")
+    assert h.send(name).text == "ok"
+    if restarts:
+        h.close()
+        steps[:] = ["never sent"]
+        h = start()
+    assert "budget" in h.send(name).text
+    assert "1,000" in h.send("/budget").text

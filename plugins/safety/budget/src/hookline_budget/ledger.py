@@ -27,6 +27,9 @@ WARNING_SHARE = 0.8
 """From this share of a limit on, the signal is sent and the sums are read before every call."""
 REFRESH_SECONDS = 60.0
 """Seconds after which the sums are read again."""
+OUTSIDE_SESSIONS_KEY = "outside sessions"
+"""The stored tokens of today's calls of chats without a session, such as those of a command before
+the first message. Core's journal knows only the session of a call."""
 SIGNALLED_KEY = "told"
 """The stored value that says which signals were sent today."""
 
@@ -75,6 +78,15 @@ class Ledger:
         if key != ALL_CHATS:
             self._used[key] += tokens
 
+    async def store_outside_sessions(self, key: ChatKey, usage: Usage) -> None:
+        """Store the tokens of a call of a chat without a session, so that a restart keeps them."""
+        kv, day = self._open().kv, datetime.fromtimestamp(self._now()).date().isoformat()
+        stored = await kv.get(OUTSIDE_SESSIONS_KEY, {})
+        tokens = stored["tokens"] if stored.get("day") == day else {}
+        name = "\0".join(key)
+        tokens[name] = tokens.get(name, 0) + billable_tokens(usage)
+        await kv.set(OUTSIDE_SESSIONS_KEY, {"day": day, "tokens": tokens})
+
     async def cost_today(self, key: ChatKey, prices: Prices) -> str:
         """What ``key`` has cost today, such as ``$1.37``; empty if no price is known."""
         day = datetime.fromtimestamp(self._now()).date()
@@ -112,6 +124,11 @@ class Ledger:
             sums[ALL_CHATS] += tokens
             if row["channel"] is not None:
                 sums[row["channel"], row["chat_id"]] += tokens
+        outside = await self._open().kv.get(OUTSIDE_SESSIONS_KEY, {})
+        if outside.get("day") == day.isoformat():
+            for name, tokens in outside["tokens"].items():
+                channel, _, chat_id = name.partition("\0")
+                sums[channel, chat_id] += tokens
         # A call that has just been answered may not be in the journal yet, so sums only grow.
         self._used |= sums
 

@@ -54,6 +54,8 @@ class Budget(Plugin[BudgetConfig]):
                     raise OverBudget(state.refusal(ctx.host.now(), cost))
             response = await call_next(request)
             self._ledger.add(chat, response.usage)
+            if not ctx.session.id and chat[0]:
+                await self._ledger.store_outside_sessions(chat, response.usage)
             for key, limit in limits.items():
                 await self._send_signal(self._ledger.state(key, limit))
             return response
