@@ -52,6 +52,13 @@ class Access(Protocol):
         return ()
 
 
+class TextRedaction(Protocol):
+    """Replaces secrets and personal data by placeholders. The plugin ``redact`` provides it."""
+
+    def redact(self, text: str) -> str:
+        """Return ``text`` with placeholders; the first call takes up to a second."""
+
+
 class ApprovalPolicy(Protocol):
     """What was approved before, and how long an approval may take. The plugin ``approvals``
     provides it; without it each call is asked about once."""

@@ -193,6 +193,19 @@ def test_config_secrets_are_masked_in_content(traced: Make, collector: Any) -> N
     assert SECRET.encode() not in collector.bodies
 
 
+def test_tokens_and_addresses_in_content_are_redacted(traced: Make, collector: Any) -> None:
+    token, address = "ghp_" + "a1B2" * 9, "ada.lovelace@example.org"
+    redact = pytest.importorskip("hookline_redact")
+    harness = traced(Work, redact.Redact, content=True)
+    harness.model.steps += [calls("look", at=f"{token} {address}"), f"sent to {address}"]
+    harness.send(f"use {token} and write to {address}")
+    harness.close()
+    turn = collector.one("invoke_agent hookline")
+    assert "and write to" in turn.attributes["gen_ai.input.messages"]
+    for said in (token, address):
+        assert said.encode() not in collector.bodies
+
+
 def test_tools_of_mcp_servers_name_the_server(traced: Make, collector: Any) -> None:
     class Server(Plugin):
         @hookimpl

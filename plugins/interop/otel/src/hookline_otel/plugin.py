@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
+from hookline_hookspecs.optional_services import TextRedaction
 
 from .config import OtelConfig
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from hookline_hookspecs import ModelResponse, ToolResult
     from hookline_hookspecs.hooks.turn import CallModel, CallTool, ModelMiddleware, ToolMiddleware
 
+    from .content import Content
     from .pipeline import ExportPipeline
     from .telemetry import TurnTelemetry
 
@@ -78,8 +80,20 @@ class Otel(Plugin[OtelConfig]):
             pipeline.tracer,
             pipeline.meter,
             ConventionNames(self.config.semconv),
-            with_content=self.config.content,
+            self._make_content(),
         )
+
+    def _make_content(self) -> Content | None:
+        """Return what encodes content; None if it is not sent."""
+        from .content import Content
+
+        if not self.config.content:
+            return None
+        redaction = self.host.services.get(TextRedaction)
+        if redaction is None:
+            return Content()
+        redaction.redact("")  # the first call is slow; this is not the event loop
+        return Content(redaction.redact)
 
     @hookimpl(trylast=True)
     def around_model(self, ctx: Context, request: ModelRequest) -> ModelMiddleware | None:

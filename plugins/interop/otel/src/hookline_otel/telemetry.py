@@ -25,7 +25,7 @@ from opentelemetry.context import Context as SpanContext
 from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
-from . import content
+from .content import Content
 from .conventions import ConventionNames, MetricName
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ class TurnTelemetry:
     """Creates the spans and metrics of all turns in the process."""
 
     def __init__(
-        self, tracer: Tracer, meter: Meter, names: ConventionNames, *, with_content: bool
+        self, tracer: Tracer, meter: Meter, names: ConventionNames, content: Content | None
     ) -> None:
-        """``with_content``: also send messages, arguments and results."""
+        """``content`` encodes messages, arguments and results; with None they are not sent."""
         self._tracer = tracer
         self._names = names
-        self._content = with_content
+        self._content = content
         self._open: OrderedDict[str, OpenTurn] = OrderedDict()
         self._compacted: set[str] = set()
         self._instruments: dict[str, Any] = {}
@@ -109,7 +109,7 @@ class TurnTelemetry:
         )
         if self._content:
             attributes |= self._names.attributes(
-                input_messages=_message_json("user", turn.inbound.text)
+                input_messages=self._content.message("user", turn.inbound.text)
             )
         parent = self._parent_of_turn(session)
         span = self._tracer.start_span(f"invoke_agent {agent}", parent, attributes=attributes)
@@ -135,7 +135,7 @@ class TurnTelemetry:
         if opened is None:
             return
         if self._content:
-            answer = _message_json("assistant", turn.reply)
+            answer = self._content.message("assistant", turn.reply)
             opened.span.set_attributes(self._names.attributes(output_messages=answer))
         opened.span.set_attributes(self._names.attributes(stop=turn.stop))
         if turn.stop in ("error", "budget"):
@@ -213,10 +213,10 @@ class TurnTelemetry:
             self._compacted.discard(session)
         text_attributes: dict[str, Any] = {}
         if self._content:
-            text_attributes["instructions"] = content.to_json(
+            text_attributes["instructions"] = self._content.to_json(
                 [{"type": "text", "content": request.system}]
             )
-            text_attributes["input_messages"] = content.messages(request.messages)
+            text_attributes["input_messages"] = self._content.messages(request.messages)
         return self._names.attributes(
             **common,
             **text_attributes,
@@ -244,7 +244,7 @@ class TurnTelemetry:
         }
         attributes = self._names.attributes(**counts, response_model=model, finish_reasons=[finish])
         if self._content:
-            answer = content.messages([response.message], finish)
+            answer = self._content.messages([response.message], finish)
             attributes |= self._names.attributes(output_messages=answer)
         span.set_attributes(attributes)
         named = self._names.attributes(**common, response_model=model)
@@ -273,7 +273,7 @@ class TurnTelemetry:
             server = call.name.removeprefix(MCP_PREFIX).partition("__")[0]
             attributes |= self._names.attributes(mcp_method="tools/call", mcp_server=server)
         if self._content:
-            arguments = content.to_json(call.arguments)
+            arguments = self._content.to_json(call.arguments)
             attributes |= self._names.attributes(tool_arguments=arguments)
         span = self._tracer.start_span(f"execute_tool {call.name}", parent, attributes=attributes)
         token = _tool.set((session, span))
@@ -285,7 +285,7 @@ class TurnTelemetry:
                 error = "denied" if result.text.startswith("Denied:") else "tool_error"
             if self._content:
                 span.set_attributes(
-                    self._names.attributes(tool_result=content.limit_text(result.text))
+                    self._names.attributes(tool_result=self._content.limit_text(result.text))
                 )
             return result
         except BaseException as failure:
@@ -309,7 +309,3 @@ def _agent_name(session: Session) -> str:
 def _error_kind(failure: BaseException) -> str:
     """Return an error's kind, never its text, which may quote messages."""
     return failure.kind if isinstance(failure, ProviderError) else type(failure).__name__
-
-
-def _message_json(role: str, text: str) -> str:
-    return content.to_json([{"role": role, "parts": [{"type": "text", "content": text}]}])

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Host, Lesson, Plugin, Reply, hookimpl
+from hookline_hookspecs.optional_services import TextRedaction
 
 from .config import RedactConfig
 
@@ -32,6 +33,15 @@ class Redact(Plugin[RedactConfig]):
         from .redactor import Redactor  # slow to import: it compiles many expressions
 
         return Redactor(self.config.region, self.config.kinds)
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Offer the redaction to plugins that send text elsewhere."""
+        host.services.provide(TextRedaction, self)
+
+    def redact(self, text: str) -> str:
+        """Return the text with placeholders (:class:`TextRedaction`)."""
+        return self._redactor.redact(text)
 
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Lesson | None:
