@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs.drivers import Provider, ProviderSettings, Store
+from hookline_hookspecs.drivers import ModelWindows, Provider, ProviderSettings, Store
 from hookline_hookspecs.errors import BadRequest, StoreError
 from hookline_hookspecs.gateway import WorkDistribution
 from hookline_hookspecs.host import Host
@@ -63,13 +63,34 @@ class Providers:
         return self._made[split_model(model).provider]
 
     def window(self, model: str) -> int:
-        """The context window of ``provider/model`` in tokens: the preset's, else :data:`WINDOW`."""
+        """The context window of ``provider/model`` in tokens.
+
+        The configured one, else the one that the provider has learnt from its server, else the
+        preset's, else :data:`WINDOW`.
+        """
         try:
             name, model_name = split_model(model or self.default_model())
         except ConfigError:
             return WINDOW
+        section = self._loaded.config.providers.get(name)
+        configured = section.window if section is not None else None
+        if isinstance(configured, dict):
+            configured = configured.get(model_name)
+        if configured or (configured := self._learnt_window(name, model_name)):
+            return configured
         models = preset.models if (preset := self._loaded.presets.get(name)) is not None else ()
         return next((it.window for it in models if it.name == model_name), None) or WINDOW
+
+    def _learnt_window(self, name: str, model_name: str) -> int | None:
+        """What the provider has learnt; None if it learns nothing or cannot be created."""
+        try:
+            self.check(f"{name}/{model_name}")
+        except ConfigError:
+            return None
+        provider = self._made[name]
+        if not isinstance(provider, ModelWindows):
+            return None
+        return provider.window(f"{name}/{model_name}")
 
     def add(self, name: str, provider: Provider) -> None:
         """Add a provider that was not created by a driver."""

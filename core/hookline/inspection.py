@@ -13,7 +13,7 @@ from hookline_hookspecs.inspection import StablePrompt
 from . import clock
 from .bus.implementation import describe
 from .config import ConfigFile, choose_model, effective, load, parse
-from .config.choose import absent_drivers
+from .config.choose import absent_drivers, unknown_options
 from .engine import Engine
 from .home import environment
 from .plugins.discovery import hooks_of
@@ -129,7 +129,7 @@ class CoreConfiguration:
         found.load(None if plugins or text is None else ())
         off, warnings = _problems(found)
         absent = [*loaded.provider_errors.values(), *absent_drivers(loaded)]
-        return absent + off, [*loaded.warnings, *warnings]
+        return absent + off, [*loaded.warnings, *warnings, *unknown_options(loaded)]
 
     def default_model(self) -> str:
         """The ``provider/model`` that commands use by default."""

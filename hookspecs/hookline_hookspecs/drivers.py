@@ -5,11 +5,19 @@ A driver is an entry point in the group ``hookline.providers`` or ``hookline.sto
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from .requests import Delta, ModelRequest, ModelResponse, WireRequest
 from .turns import CachePrice
@@ -58,6 +66,22 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+
+
+@runtime_checkable
+class DriverOptions(Protocol):
+    """A driver that names its own keys of ``providers.NAME``; others accept any key."""
+
+    option_names: Collection[str]
+    """The keys beside core's: ``driver base_url api_key headers window``."""
+
+
+@runtime_checkable
+class ModelWindows(Protocol):
+    """A provider that learns the context windows of its models."""
+
+    def window(self, model: str) -> int | None:
+        """Return the window of ``provider/model`` in tokens; None if it is not known yet."""
 
 
 Params: TypeAlias = Mapping[str, Any]

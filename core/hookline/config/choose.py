@@ -8,8 +8,11 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from hookline_hookspecs import ProviderSettings
+from hookline_hookspecs.drivers import DriverOptions
 from hookline_hookspecs.errors import ConfigError
 
+from .drivers import find_driver
+from .keys import nearest
 from .load import Key, Loaded
 from .model import ProviderConfig
 
@@ -70,6 +73,7 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     # Another account of a known service; a server at another address must not get the key.
     preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
+    address = with_scheme(address) if address else address
     key_env = (preset and preset.key_env) or ""
     api_key = section.api_key and section.api_key.get_secret_value()
     resolved = loaded.source.resolved(
@@ -85,6 +89,20 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     )
 
 
+def with_scheme(address: str) -> str:
+    """Return an address such as ``127.0.0.1:1234/v1`` with ``http://``, or ``https://`` for a name.
+
+    Servers that people run themselves rarely have a certificate.
+    """
+    address = address.strip()
+    if "://" in address:
+        return address
+    host = address.partition("/")[0]
+    name = host.rpartition(":")[0] or host
+    is_own = "." not in name.rstrip(".") or name.strip("[]").replace(".", "").isdigit()
+    return f"{'http' if is_own or name.startswith('[') else 'https'}://{address}"
+
+
 def absent_drivers(loaded: Loaded) -> Iterator[str]:
     """A sentence for each provider in the config whose driver is not installed."""
     config = loaded.config
@@ -96,6 +114,23 @@ def absent_drivers(loaded: Loaded) -> Iterator[str]:
         driver, _ = provider_settings(loaded, name)
         if driver not in entry_points(group="hookline.providers").names:
             yield loaded.source.sentence(keys[name], no_driver(loaded, driver))
+
+
+def unknown_options(loaded: Loaded) -> Iterator[str]:
+    """A sentence for each key of a provider's section that its driver does not know."""
+    for name, section in loaded.config.providers.items():
+        if name in loaded.provider_errors or not section.model_extra:
+            continue
+        driver = find_driver("hookline.providers", provider_settings(loaded, name)[0])
+        if not isinstance(driver, DriverOptions):
+            continue  # not installed, or it accepts any key
+        known = {*ProviderConfig.model_fields, *driver.option_names}
+        for key in section.model_extra.keys() - known:
+            guess = nearest(key, known)
+            hint = (
+                f"; did you mean {guess}?" if guess else f"; known are {', '.join(sorted(known))}."
+            )
+            yield loaded.source.sentence(("providers", name, key), f"unknown key{hint}")
 
 
 def no_driver(loaded: Loaded, name: str) -> str:

@@ -48,6 +48,7 @@ Folder = Annotated[str, _text(r".*\S.*", "a folder; `.` is the current one")]
 Store = Annotated[
     str, _text(r"[a-z][\w-]*(\+\w+)?(://.*)?", "sqlite or an address: postgresql://user@host/name")
 ]
+Tokens = Annotated[int, Field(ge=1)]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -78,6 +79,10 @@ class ProviderConfig(_Section):
     base_url: Annotated[str, _ADDRESS] | None = _key(None, "Base URL; null = the preset's.")
     api_key: SecretStr | None = _key(None, "API key; null = the preset's environment variable.")
     headers: dict[str, str] = _key({}, "HTTP headers sent with each request.")
+    window: Tokens | dict[str, Tokens] | None = _key(
+        None,
+        "Context window in tokens, for all models or by model name; null = the server's, if known.",
+    )
 
 
 class NetworkConfig(_Section):

@@ -65,7 +65,7 @@ def test_doctor_tries_the_key_and_fails_if_refused(home: Path, doctor: Callable[
         use(home, server)
         code, rows = doctor()
         assert (code, rows["key"]["ok"]) == (0, True)
-        (asked,) = server.requests
+        asked = server.requests[0]
         assert (asked.json["model"], asked.json["max_tokens"]) == ("small", 1)
         assert asked.headers["authorization"] == "Bearer sk-never-to-be-seen"
         code, rows = doctor()
@@ -185,3 +185,44 @@ def test_doctor_lists_local_servers_if_local_model_fails(
     (home / "config.yaml").write_text("model: lmstudio/small\n")
     code, rows = doctor(**local_servers)
     assert (code, rows["key"]["ok"], "local servers" in rows) == (0, True, False)
+
+
+WINDOWS = {
+    "/props": {"default_generation_settings": {"n_ctx": 8192}},
+    "/api/show": {"model_info": {"qwen3.context_length": 40_960}},
+    "/v1/models": {"data": [{"id": "small", "max_model_len": 16_384}]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", WINDOWS)
+def test_doctor_shows_the_window_that_the_server_has(
+    home: Path, doctor: Callable[..., Rows], path: str
+) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            found = {path: WINDOWS[path], "/v1/chat/completions": {}}.get(self.path)
+            self.send_response(404 if found is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        do_GET = do_POST = _answer
+
+        def log_message(self, *_args: Any) -> None:
+            """Say nothing."""
+
+    with serving(HTTPServer(("127.0.0.1", 0), Handler)) as server:
+        section = {
+            "base_url": f"http://127.0.0.1:{server.server_port}/v1",
+            "api_key": "sk-never-to-be-seen",
+        }
+        config = {"model": "mine/small", "providers": {"mine": section}}
+        (home / "config.yaml").write_text(json.dumps(config))
+        code, rows = doctor()
+        assert code == 0, [row for row in rows.values() if not row["ok"]]
+        tokens = {"/props": "8,192", "/api/show": "40,960", "/v1/models": "16,384"}[path]
+        assert f"{tokens} tokens for mine/small, from the server" in rows["window"]["detail"]
+        section["window"] = 4096
+        (home / "config.yaml").write_text(json.dumps(config))
+        assert "4,096 tokens" in doctor()[1]["window"]["detail"]

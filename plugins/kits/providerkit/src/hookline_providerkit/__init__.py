@@ -27,6 +27,7 @@ from .refused_items import (
 from .retries import DEFAULT_RETRIES, Retries
 from .sanitize import SanitizingSink, sanitize_text, token_count
 from .sdk_client import SdkClient, post_json
+from .windows import KnownWindows, ask_server, window_in_error
 
 __all__ = [
     "DEFAULT_RETRIES",
@@ -41,6 +42,7 @@ __all__ = [
     "Cause",
     "ErrorInResponse",
     "Failures",
+    "KnownWindows",
     "LimitExceeded",
     "Limits",
     "PeekedStream",
@@ -49,6 +51,7 @@ __all__ = [
     "SanitizingSink",
     "SdkClient",
     "UnreadableArguments",
+    "ask_server",
     "describe_repair",
     "error_text",
     "is_context_too_long",
@@ -61,4 +64,5 @@ __all__ = [
     "retry_after",
     "sanitize_text",
     "token_count",
+    "window_in_error",
 ]

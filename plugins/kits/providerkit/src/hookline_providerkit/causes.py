@@ -92,8 +92,8 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "/compact, or start over with /new."
     ),
     Cause.OVERLOADED: (
-        "{name} cannot serve {model} at the moment {status}. Try again soon, or choose another "
-        "model with /model or `--model`."
+        "{name} cannot serve {model} at the moment {status}. /retry tries again; /model or "
+        "`--model` chooses another model."
     ),
     Cause.CONTENT_REFUSED: "{name} refused the content of the request to {model} {status}.",
     Cause.NOT_FOUND: (
@@ -108,12 +108,12 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "{name} stopped waiting for the request to {model} {status}. Try again."
     ),
     Cause.TIMED_OUT: (
-        "{name} did not answer for {model} in time. Try again, or raise "
+        "{name} did not answer for {model} in time. Try again with /retry, or raise "
         "`providers.{name}.timeout` and `total_timeout` (both in seconds)."
     ),
     Cause.CONNECTION_LOST: (
         "The connection to {name} ({host}) failed while requesting {model}: {detail}. Check the "
-        "network and `providers.{name}.base_url`, then try again."
+        "network and `providers.{name}.base_url`, then try again with /retry."
     ),
     Cause.TRUNCATED: "The response of {model} from {name} broke off: {detail}. Try again.",
     Cause.UNREADABLE: (

@@ -15,6 +15,7 @@ from .failures import Failures
 from .limits import LimitExceeded, Limits
 from .response_limits import limit_responses
 from .sanitize import SanitizingSink, SinkError, sanitize_response, sanitize_text
+from .servers import is_local
 
 if TYPE_CHECKING:
     import httpx2
@@ -39,14 +40,19 @@ class ResponseGuard:
         self.limits = limits or Limits()
         self._failures = failures
 
-    def http_client(self, sdk: Any) -> httpx2.AsyncClient:
+    def http_client(self, sdk: Any, address: str = "") -> httpx2.AsyncClient:
         """Return the SDK's HTTP client on aiohttp, which keeps every response within the limits.
 
-        It follows no redirect, so that the key goes nowhere else.
+        It follows no redirect, so that the key goes nowhere else. A server on this machine is not
+        asked through a proxy.
+
+        Args:
+            sdk: the module ``openai`` or ``anthropic``.
+            address: of the server; empty for the SDK's own.
         """
         hooks = {"response": [limit_responses(self.limits)]}
         client: httpx2.AsyncClient = sdk.DefaultAioHttpClient(
-            event_hooks=hooks, follow_redirects=False
+            event_hooks=hooks, follow_redirects=False, trust_env=not is_local(address)
         )
         return client
 

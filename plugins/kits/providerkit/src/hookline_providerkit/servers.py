@@ -6,7 +6,9 @@ web server, is not a model server.
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,6 @@ from urllib.parse import urlsplit
 LOCAL_TIMEOUT = 1.0
 """Seconds that a server on this machine has to answer."""
 _MAX_BYTES = 4_000_000
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,32 @@ def _probe(server: LocalServer, env: Mapping[str, str]) -> FoundServer | None:
 def is_local(address: str) -> bool:
     """Return whether ``address`` is on this machine."""
     try:
-        return urlsplit(address).hostname in _LOOPBACK
+        host = (urlsplit(address).hostname or "").rstrip(".")
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def resolvable(address: str) -> str:
+    """Return an address with ``localhost`` for ``localhost.``, which few resolvers know."""
+    return re.sub(r"(?i)(//|@)localhost\.(?=[:/]|\Z)", r"\1localhost", address)
+
+
+def proxy_for(address: str) -> str:
+    """Return host and port of the proxy that the environment names for an address; empty if none.
+
+    Its user and password are left out.
+    """
+    from urllib.request import getproxies, proxy_bypass
+
+    try:
+        parts = urlsplit(address)
+        proxy = getproxies().get(parts.scheme, "") or getproxies().get("all", "")
+        if not proxy or is_local(address) or proxy_bypass(parts.hostname or ""):
+            return ""
+        return urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
 
 
 def list_models(
@@ -87,6 +111,24 @@ def list_models(
         seconds: how long to wait for the next bytes.
         path: the path of the list.
     """
+    listed = fetch_json(f"{address.rstrip('/')}/{path}", headers, seconds)
+    try:
+        return tuple(str(model["id"]) for model in listed["data"])
+    except (KeyError, TypeError):
+        return None
+
+
+def fetch_json(
+    url: str, headers: Mapping[str, str], seconds: float, body: bytes | None = None
+) -> Any:
+    """Return the JSON that a server answers; None if it answers with anything else.
+
+    Args:
+        url: the address.
+        headers: headers of the request.
+        seconds: how long to wait for the next bytes.
+        body: JSON to POST; None sends a GET.
+    """
     from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
     class NoRedirect(HTTPRedirectHandler):
@@ -96,13 +138,13 @@ def list_models(
             return None
 
     # Servers on this machine are never asked through a proxy.
-    opener = build_opener(NoRedirect, *([ProxyHandler({})] if is_local(address) else []))
+    opener = build_opener(NoRedirect, *([ProxyHandler({})] if is_local(url) else []))
+    kind = {} if body is None else {"Content-Type": "application/json"}
     try:
         request = Request(  # noqa: S310 - the address is the operator's
-            f"{address.rstrip('/')}/{path}", headers={"User-Agent": "hookline", **headers}
+            url, body, {"User-Agent": "hookline", **kind, **headers}
         )
         with opener.open(request, timeout=seconds) as response:
-            listed = json.loads(response.read(_MAX_BYTES))["data"]
-        return tuple(str(model["id"]) for model in listed)
-    except (OSError, ValueError, KeyError, TypeError, HTTPException, RecursionError):
+            return json.loads(response.read(_MAX_BYTES))
+    except (OSError, ValueError, HTTPException, RecursionError):
         return None

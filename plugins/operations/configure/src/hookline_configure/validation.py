@@ -20,7 +20,9 @@ _TOP_KEY = re.compile(r"[^\s#]")
 _SECTIONS = ("plugins:", "providers:")
 """Sections whose errors do not keep the rest from loading."""
 _LINE = re.compile(r"^(.*?):\d+: ")
-_UNKNOWN_KEY = re.compile(r": (?P<key>[^\s:]+): unknown key(?:; did you mean (?P<near>[^\s?]+)\?)?")
+_UNKNOWN_KEY = re.compile(
+    r": (?P<key>[^\s:]+): unknown key(?:; did you mean (?P<near>[^\s?]+)\?)?(?P<rest>.*)"
+)
 
 
 def find_problems(core: Configuration, path: Path) -> tuple[list[str], list[str]]:
@@ -73,6 +75,8 @@ def unknown_key_problem(core: Configuration, text: str, key: tuple[str, ...]) ->
     dotted = ".".join(key)
     for found in filter(None, map(_UNKNOWN_KEY.search, warnings)):
         wrong, near = found["key"], found["near"]
+        if wrong == dotted and key[0] == "providers" and not near:
+            return f"{wrong}: unknown key{found['rest']}"
         if near and (f"{wrong}.".startswith(f"{dotted}.") or wrong == key[0]):
             section = wrong.rpartition(".")[0]
             return f"{wrong}: unknown key; did you mean {f'{section}.' * bool(section)}{near}?"

@@ -172,6 +172,6 @@ def _client(
         base_url=settings.base_url,
         default_headers=headers | dict(NO_COMPRESSION) | dict(settings.headers),
         max_retries=0,  # Retries handles it and notifies the person
-        http_client=guard.http_client(anthropic),
+        http_client=guard.http_client(anthropic, settings.base_url or ""),
         **given,
     )

@@ -44,6 +44,9 @@ class Options:
         return Limits(idle=self.timeout or IDLE_TIMEOUT, total=self.total_timeout)
 
 
+OPTION_NAMES = frozenset(one.name for one in fields(Options))
+
+
 def read_options(settings: ProviderSettings) -> Options:
     """Read the options of ``settings``; unknown keys are ignored with a warning.
 

@@ -13,7 +13,7 @@ from hookline_hookspecs import (
 
 from .body import join_body
 from .client import Client
-from .options import read_options
+from .options import OPTION_NAMES, read_options
 from .render import Renderer
 from .response_reader import read_message
 
@@ -24,6 +24,7 @@ class AnthropicProvider:
     Rendering needs no SDK and no network. The SDK is imported when the first request is sent.
     """
 
+    option_names = OPTION_NAMES
     cache_price = CachePrice()
 
     def __init__(self, settings: ProviderSettings) -> None:

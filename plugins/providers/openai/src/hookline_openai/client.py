@@ -10,10 +10,11 @@ from __future__ import annotations
 import codecs
 import itertools
 import json
+import os
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Delta, ProviderSettings, WireRequest
+from hookline_hookspecs import Delta, ProviderSettings, Usage, WireRequest
 from hookline_providerkit import (
     MAX_REPAIRS,
     NO_COMPRESSION,
@@ -21,13 +22,17 @@ from hookline_providerkit import (
     Cause,
     ErrorInResponse,
     Failures,
+    KnownWindows,
     PeekedStream,
     ResponseGuard,
     Retries,
     SanitizingSink,
     SdkClient,
+    is_context_too_long,
     post_json,
+    window_in_error,
 )
+from hookline_providerkit.servers import proxy_for, resolvable
 
 from .dialects import Dialect, ResponseReader
 from .options import Options
@@ -45,6 +50,16 @@ SENTENCES = PROVIDER_SENTENCES | {
 }
 
 
+MIN_MEASURED_BYTES = 40_000
+"""Smaller requests say too little about how many bytes a token has."""
+MAX_BYTES_PER_TOKEN = 12
+"""Prose has about 4; with more than this the server cannot have read all."""
+CUT_NOTICE = (
+    "{model} read only {tokens:,} tokens of a longer prompt: {name} cuts it at the model's window. "
+    "Raise the window at the server (ollama: num_ctx), and set `providers.{name}.window` to it."
+)
+
+
 class Client:
     """The client of one server, for any number of requests at a time."""
 
@@ -60,6 +75,8 @@ class Client:
         self.guard = ResponseGuard(self._failures, options.limits())
         self._sdk = SdkClient(self._make_sdk, "openai.types")
         self._retries = Retries(settings.name, options.max_retries)
+        self._windows = KnownWindows(settings.home)
+        self._measured: set[str] = set()
         self._quirks: dict[tuple[str, str], ServerQuirks] = {}
 
     async def send(
@@ -82,7 +99,9 @@ class Client:
 
         address = sdk.base_url
         quirks = self._quirks_of(str(address), model)
-        async with self.guard.request(openai, sink, model=model, host=str(address.host)):
+        proxy = proxy_for(str(address))
+        host = f"{address.host} through the proxy {proxy}" if proxy else str(address.host)
+        async with self.guard.request(openai, sink, model=model, host=host):
             if quirks.refuses_images() and wire.fragments and has_image(wire.fragments[-1]):
                 sink(Delta(repair_sentence(IMAGES, model), "notice"))
             for attempt in itertools.count():
@@ -90,13 +109,20 @@ class Client:
                 try:
                     return await self._send_once(sdk, dialect, request, reader, sink)
                 except openai.APIStatusError as error:
+                    self._learn_window(str(address), model, error.body)
+                    if error.status_code in (404, 405) and _complete_path(sdk):
+                        continue
                     if quirks.learn_from(error.status_code, error.body, request.fields):
                         continue
                     repair = quirks.learn_repair(error.status_code, error.body, request)
                     if repair is None or attempt >= MAX_REPAIRS:
                         raise
                     sink(Delta(repair_sentence(repair, model), "notice"))
-                except openai.APIError:
+                except openai.APIError as error:
+                    self._learn_window(str(address), model, error.body or error.message)
+                    raise
+                except ErrorInResponse as error:
+                    self._learn_window(str(address), model, error.body)
                     raise
                 except openai.OpenAIError as error:
                     raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
@@ -123,14 +149,46 @@ class Client:
             return _read_whole(response.content, reader)
         stream = await self._retries.send(once, sink, openai)
         peeked = PeekedStream(stream.response)
-        if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
-            # Some servers send JSON where a stream was requested, under any content type.
-            return _read_whole(await stream.response.aread(), reader)
         async with stream:
+            if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
+                # Some servers send JSON where a stream was requested, under any content type.
+                return _read_whole(await stream.response.aread(), reader)
             async for chunk in stream:
                 reader.add(chunk)
         reader.end(complete=peeked.has_done)
         return None
+
+    def window(self, model: str) -> int | None:
+        """Return the model's context window in tokens, if its server has named it."""
+        return self._windows.get(self._address(), model)
+
+    def _address(self) -> str:
+        """The server's address; empty for the SDK's own."""
+        return self._settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
+
+    def _learn_window(self, address: str, model: str, body: Any) -> None:
+        """Remember the window that an error names."""
+        if is_context_too_long(body) and (window := window_in_error(body)):
+            self._windows.learn(address, model, window)
+
+    def notice_cut(self, wire: WireRequest, model: str, usage: Usage, sink: SanitizingSink) -> None:
+        """Tell the person if the server has read much less than was sent.
+
+        Some servers cut a prompt that is longer than the model's window, and say so nowhere. Only
+        the first large request of a model is looked at: later ones may be counted without what the
+        server has cached.
+        """
+        sent = sum(map(len, wire.fragments)) + sum(map(len, wire.stable.values()))
+        if sent < MIN_MEASURED_BYTES or not usage.input or model in self._measured:
+            return
+        self._measured.add(model)
+        if sent > usage.input * MAX_BYTES_PER_TOKEN:
+            sink(
+                Delta(
+                    CUT_NOTICE.format(model=model, name=self._settings.name, tokens=usage.input),
+                    "notice",
+                )
+            )
 
     def _quirks_of(self, base_url: str, model: str) -> ServerQuirks:
         """Return what is known of a model's server."""
@@ -153,14 +211,22 @@ class Client:
         try:
             return openai.AsyncOpenAI(
                 api_key=settings.api_key.strip() or "none",
-                base_url=settings.base_url,
+                base_url=resolvable(settings.base_url) if settings.base_url else None,
                 default_headers=dict(NO_COMPRESSION) | dict(settings.headers),
                 timeout=timeout,
                 max_retries=0,  # Retries handles it and notifies the person
-                http_client=self.guard.http_client(openai),
+                http_client=self.guard.http_client(openai, self._address()),
             )
         except Exception as error:
             raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
+
+
+def _complete_path(sdk: AsyncOpenAI) -> bool:
+    """Add ``/v1`` to an address without a path, where most servers have their API."""
+    if sdk.base_url.path.strip("/"):
+        return False
+    sdk.base_url = sdk.base_url.copy_with(path="/v1/")
+    return True
 
 
 def _read_whole(content: bytes, reader: ResponseReader) -> Any:

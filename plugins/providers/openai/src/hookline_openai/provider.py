@@ -34,6 +34,7 @@ class OpenAIProvider:
         ValueError: a setting is of the wrong type or out of range; the text names its key.
     """
 
+    option_names = frozenset(Options.model_fields)
     cache_price = CachePrice(read=0.1, write=1.0, write_1h=1.0)
     """Writing is free and reading costs a tenth, as with OpenAI's and DeepSeek's current models."""
 
@@ -82,7 +83,13 @@ class OpenAIProvider:
         reader = self._dialect.reader(sink, self._offered_tools(wire))
         model = _model_name(wire.model) or str(wire.fields.get("model", ""))
         raw = await self._client.send(self._dialect, wire, reader, model, sink)
-        return self._client.guard.check(reader.response(wire.model, raw), model=model)
+        response = self._client.guard.check(reader.response(wire.model, raw), model=model)
+        self._client.notice_cut(wire, model, response.usage, sink)
+        return response
+
+    def window(self, model: str) -> int | None:
+        """Return the context window that the server named in an error or at `doctor`."""
+        return self._client.window(_model_name(model))
 
     async def aclose(self) -> None:
         """Close connections."""

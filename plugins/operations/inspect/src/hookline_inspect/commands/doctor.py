@@ -80,10 +80,14 @@ async def run_checks(host: Host, *, offline: bool) -> list[Row]:
         return rows
     from ..key_check import try_key
     from ..local_servers import is_local_model, local_servers_check
+    from ..window_check import check_window
 
     if all(row["ok"] for row in rows if row["name"] == "model"):
         rows.append(await run_check("inspect", Check("key", partial(try_key, host)), offline))
-        if rows[-1]["ok"] or not is_local_model(host):
+        if rows[-1]["ok"]:
+            check = Check("window", partial(check_window, host))
+            return [*rows, await run_check("inspect", check, offline)]
+        if not is_local_model(host):
             return rows
     if check := await local_servers_check(host):
         rows.append(await run_check("inspect", check, offline))
