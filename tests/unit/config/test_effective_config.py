@@ -25,6 +25,7 @@ def test_effective_config_masks_secrets(tmp_path: Path) -> None:
         "base_url": None,
         "api_key": "********",
         "headers": {"Authorization": "********"},
+        "window": None,
         "x": "a ******** b",
     }
     assert shown["plugins"]["telegram"] == {"token": "********"}
