@@ -30,6 +30,7 @@ from hookline_hookspecs import (
     tool,
 )
 from hookline_hookspecs.prices import Prices
+from support.openai_server import OpenAIServer
 
 Make = Callable[..., Any]
 
@@ -506,3 +507,22 @@ def test_plugin_by_command_table_knows_every_plugin_command(harness: Make) -> No
         if name
     }
     assert there <= set(PLUGIN_BY_COMMAND.items())
+
+
+def test_model_is_checked_against_the_servers_list_and_completed_from_it(harness: Make) -> None:
+    with OpenAIServer(["hello"], models=["qwen3:8b", "gpt-oss:20b"]) as server:
+        section = {"base_url": server.base_url, "api_key": "none"}
+        h = harness(Commands, core={"providers": {"mine": section}}, model=["a"])
+        refused = h.send("/model mine/qwen3:8").text
+        assert "mine does not list 'qwen3:8'" in refused
+        assert "mine/qwen3:8b" in refused
+        assert "It has: qwen3:8b, gpt-oss:20b" in h.send("/model mine/nonsense").text
+        assert [name for name, _ in offered(h, "/model", "mine/q")] == ["mine/qwen3:8b"]
+        assert h.send("/model mine/qwen3:8b").text == "Model: mine/qwen3:8b"
+        assert h.send("hi").text == "hello"
+
+
+def test_model_is_accepted_if_the_server_lists_none(harness: Make) -> None:
+    section = {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}
+    h = harness(Commands, core={"providers": {"mine": section}}, model=["a"])
+    assert h.send("/model mine/any").text == "Model: mine/any"

@@ -1,19 +1,25 @@
-"""Completes ``/model``: models in config, models used before, and models with a known price."""
+"""Completes ``/model``: models in config, at the server, used before, and with a known price."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from hookline_hookspecs import HooklineError, Host, Usage
 from hookline_hookspecs.inspection import Inspection
 from hookline_hookspecs.prices import FREE, Prices
+
+if TYPE_CHECKING:
+    from .server_models import ServerModels
 
 ONE_MILLION = 1_000_000
 MAX_USED_MODELS = 20
 """Models of earlier sessions that are offered."""
 
 
-async def complete_models(host: Host, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
+async def complete_models(
+    host: Host, servers: ServerModels, session_id: str, typed: str
+) -> Sequence[tuple[str, str]]:
     """Return ``(provider/model, description)`` for models that contain ``typed``.
 
     Models that begin with it come first. Models of providers without a key are only offered if
@@ -26,6 +32,9 @@ async def complete_models(host: Host, session_id: str, typed: str) -> Sequence[t
     named = [config.model, config.auxiliary_model, *config.fallback_models]
     known |= {name: "in config.yaml" for name in named if name and name not in known}
     known |= {row["model"]: "used before" for row in rows if row["model"] not in known}
+    provider = (typed.strip() or current or "").partition("/")[0]
+    listed = [f"{provider}/{name}" for name in await servers.listed(provider)]
+    known |= {name: "at the server" for name in listed if name not in known}
     prices = Prices.of(host)
     own = list(known)
     known |= dict.fromkeys((name for name in prices.models() if name not in known), "")

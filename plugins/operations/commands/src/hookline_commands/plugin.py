@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hookline_hookspecs import (
@@ -19,6 +21,9 @@ from hookline_hookspecs import (
 
 from .missing_commands import command_without_plugin, explain_missing, misspelt_command
 
+if TYPE_CHECKING:
+    from .server_models import ServerModels
+
 
 class Commands(Plugin):
     """``/help``, ``/new``, ``/stop`` and the others."""
@@ -26,6 +31,12 @@ class Commands(Plugin):
     @property
     def _conversations(self) -> Conversations:
         return self.host.services[Conversations]
+
+    @cached_property
+    def _server_models(self) -> ServerModels:
+        from .server_models import ServerModels
+
+        return ServerModels(self.host)
 
     async def _complete_help(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         prefix = typed.lstrip("/").casefold()
@@ -76,7 +87,7 @@ class Commands(Plugin):
     async def _complete_model(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         from .models import complete_models
 
-        return await complete_models(self.host, session_id, typed)
+        return await complete_models(self.host, self._server_models, session_id, typed)
 
     @command("/model", audience="session", category="Model and safety", complete=_complete_model)
     async def model(self, ctx: Context, args: str) -> str:
@@ -85,6 +96,8 @@ class Commands(Plugin):
             return f"Model: {ctx.model}"
         if "/" not in args:
             return f"Invalid model {args!r}. Write provider/model, such as {ctx.model}."
+        if refusal := await self._server_models.refusal(args):
+            return refusal
         try:
             await self._conversations.set_model(ctx, args)
         except Exception as error:  # a provider may raise anything when it is created
