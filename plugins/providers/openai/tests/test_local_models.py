@@ -185,6 +185,7 @@ async def test_written_calls_are_text_if_switched_off_or_without_tools(serve, co
         "\n<think>\nhm</think>yes",
         "<thought>\nhm</thought>yes",
         "[THINK]\nhm[/THINK]yes",
+        "◁think▷\nhm◁/think▷yes",
     ],
 )
 async def test_thinking_in_tags_is_thinking(serve, connect, text, size):

@@ -256,3 +256,28 @@ def test_revoked_key_stops_working_at_once(served: Served) -> None:
     assert "bob" not in names
     assert served.run("api", "keys", "revoke", "bob")[0] == 1
     until(lambda: "api:bob" not in served.run("pairing", "list")[1])
+
+
+def test_what_clients_send_beside_the_api_is_accepted(served: Served) -> None:
+    answer = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "earlier"}]
+    bodies: list[dict[str, Any]] = [
+        {
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": answer},
+                {"role": "user", "content": "say done"},
+            ]
+        },
+        {"messages": [{"role": "user", "content": "say done"}], "max_tokens": -1},
+        {"messages": [{"role": "system", "content": "say done"}]},
+    ]
+    client = served.client()
+    root = str(client.base_url).removesuffix("/v1/")
+    headers = {"Authorization": f"Bearer {client.api_key}"}
+    for path in ("/v1/chat/completions", "/chat/completions"):
+        for body in bodies:
+            found = httpx2.post(
+                root + path, json={"model": "hookline"} | body, headers=headers, timeout=60
+            )
+            assert found.status_code == 200, found.text
+            assert found.json()["choices"][0]["message"]["content"] == "done"

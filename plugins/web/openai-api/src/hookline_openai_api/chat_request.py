@@ -7,7 +7,7 @@ from typing import Any
 from .api_request import ApiRequest, ClientMessage, check_model, present_names, split_last_message
 from .errors import invalid_request
 from .json_body import read_field
-from .message_content import join_texts, read_content
+from .message_content import MessageContent, join_texts, read_content
 
 IGNORED = (
     *("max_tokens", "max_completion_tokens", "temperature", "top_p", "stop", "tools", "functions"),
@@ -16,6 +16,8 @@ IGNORED = (
     *("service_tier", "web_search_options"),
 )
 """Parameters without effect, because the agent decides."""
+NO_LIMIT = -1
+"""A limit of tokens that several clients send for no limit."""
 SYSTEM_ROLES = ("system", "developer")
 
 
@@ -44,6 +46,8 @@ def read_chat(data: dict[str, Any]) -> ApiRequest:
     parsed: list[ClientMessage] = []
     for number, message in enumerate(messages):
         _read_message(message, f"messages[{number}]", system, parsed)
+    if not parsed and join_texts(system):  # OpenAI answers a system message alone
+        parsed, system = [ClientMessage("user", MessageContent(join_texts(system)))], []
     history, content = split_last_message(parsed, "messages")
     return ApiRequest(
         "chat",
@@ -62,7 +66,8 @@ def _read_message(message: Any, where: str, system: list[str], parsed: list[Clie
     if not isinstance(message, dict):
         raise invalid_request(f"{where} must be an object.", where, "invalid_type")
     role = message.get("role")
-    content = read_content(message.get("content"), f"{where}.content")
+    is_answer = role == "assistant"
+    content = read_content(message.get("content"), f"{where}.content", is_answer=is_answer)
     if role in SYSTEM_ROLES:
         if content.files:
             raise invalid_request(f"{where}: a {role} message may only have text.", where)
@@ -119,7 +124,9 @@ def check_tool_choice(choice: Any) -> None:
 
 
 def check_positive(data: dict[str, Any], name: str) -> None:
-    """Refuse a token limit below 1."""
+    """Refuse a token limit below 1; -1 and null mean no limit, as for llama.cpp's server."""
     value = read_field(data, name, int)
-    if value is not None and value < 1:
+    if value == NO_LIMIT:
+        data[name] = None
+    elif value is not None and value < 1:
         raise invalid_request(f"{name} must be at least 1.", name)

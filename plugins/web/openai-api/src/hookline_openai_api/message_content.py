@@ -15,6 +15,7 @@ from .errors import invalid_request
 MAX_FILES = 20
 """Files in one message."""
 TEXT_PART_TYPES = frozenset({"text", "input_text", "output_text", "refusal"})
+PART_TYPES = TEXT_PART_TYPES | {"image_url", "input_image", "file", "input_file", "input_audio"}
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w-]+=[^;,]*)*)(;base64)?,", re.IGNORECASE)
 
 
@@ -35,8 +36,11 @@ class MessageContent:
     files: tuple[FilePart, ...] = ()
 
 
-def read_content(value: Any, where: str) -> MessageContent:
-    """Return a message's content, a string or a list of parts. Raises ``ApiError`` (400)."""
+def read_content(value: Any, where: str, *, is_answer: bool = False) -> MessageContent:
+    """Return a message's content, a string or a list of parts. Raises ``ApiError`` (400).
+
+    ``is_answer`` leaves out parts of unknown types: another model wrote them, such as its thinking.
+    """
     if value is None:
         return MessageContent("")
     if isinstance(value, str):
@@ -48,10 +52,16 @@ def read_content(value: Any, where: str) -> MessageContent:
     texts: list[str] = []
     files: list[FilePart] = []
     for number, part in enumerate(value):
+        if is_answer and not _is_readable(part):
+            continue
         _read_part(part, f"{where}[{number}]", texts, files)
     if len(files) > MAX_FILES:
         raise invalid_request(f"{where} has {len(files)} files; the maximum is {MAX_FILES}.", where)
     return MessageContent("\n\n".join(texts), tuple(files))
+
+
+def _is_readable(part: Any) -> bool:
+    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in PART_TYPES)
 
 
 def _read_part(part: Any, where: str, texts: list[str], files: list[FilePart]) -> None:

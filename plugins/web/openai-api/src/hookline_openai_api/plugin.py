@@ -82,6 +82,9 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
         add("GET", "/models", self._lazy_endpoint("models"))
         add("GET", "/models/{name}", self._lazy_endpoint("model"))
         add("POST", "/chat/completions", self._lazy_endpoint("chat"))
+        # Clients whose base URL lacks /v1.
+        unversioned = self._lazy_endpoint("chat")
+        register(SiteRoute("POST", "/chat/completions", unversioned, auth="key", max_bytes=most))
         add("POST", "/responses", self._lazy_endpoint("respond"))
         add("GET", "/responses/{id}", self._lazy_endpoint("response"))
         add("DELETE", "/responses/{id}", self._lazy_endpoint("delete_response"))

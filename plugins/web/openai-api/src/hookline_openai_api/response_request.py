@@ -92,7 +92,8 @@ def _read_item(item: Any, where: str, system: list[str], parsed: list[ClientMess
     if kind != "message":
         raise invalid_request(f"{where}.type: unknown type {str(kind)[:40]!r}.", f"{where}.type")
     role = item.get("role")
-    content = read_content(item.get("content"), f"{where}.content")
+    is_answer = item.get("role") == "assistant"
+    content = read_content(item.get("content"), f"{where}.content", is_answer=is_answer)
     if role in SYSTEM_ROLES:
         if content.files:
             raise invalid_request(f"{where}: a {role} message may only have text.", where)
