@@ -118,7 +118,8 @@ def _of_redirects(part: SimpleCommand, places: Places) -> Iterator[Effect]:
             yield Effect("send", path.split("/")[3] if path.count("/") > 3 else path)
         elif path not in HARMLESS_DEVICES:
             yield Effect("write" if redirect.writes else "read", path)
-            if redirect.writes and places.kinds(text) & {"control", "git"}:
+            followed = places.kinds(text) & {"control", "git"} or places.caution(path)
+            if redirect.writes and followed:
                 yield Effect("configure", path)
 
 
