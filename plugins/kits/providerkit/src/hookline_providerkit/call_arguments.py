@@ -17,7 +17,7 @@ _TRAILING = re.compile(r"(?:\s*(?:```|<[|/\w][^<>{}\"']{0,40}>|;))*\s*\Z")
 _SEPARATOR = re.compile(r"[\s,;]*")
 _EXTRA_CLOSERS = re.compile(r"[\s}\]]*\Z")
 _ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])')
-_QUOTES = ('""', "''", "“”")
+_QUOTES = (('"', '"'), ("'", "'"), ("“", "”"))
 _PAIRS = {"{": "}", "[": "]"}
 
 
