@@ -1,7 +1,8 @@
 """What the tools of the AgentDojo suites do, as an honest author of a plugin would declare it.
 
-A directory (contacts, members, channels, the person's own standing orders and particulars) is the
-workspace's; everything that others can write into is from outside.
+A directory (contacts, members, the person's own standing orders) is the workspace's; everything
+that others can write into is from outside: also the names of channels, which may be shared with
+others, and what ``update_user_info`` has written.
 """
 
 from __future__ import annotations
@@ -102,15 +103,13 @@ DECLARATIONS: dict[str, Declaration] = {
     # banking
     "get_iban": _own(),
     "get_balance": _own(),
-    "get_user_info": _own(),
     "get_scheduled_transactions": _own(),
     "send_money": Declaration(effects=("pay",), sinks=_PAYMENT),
     "schedule_transaction": Declaration(effects=("pay",), sinks=_PAYMENT),
     "update_scheduled_transaction": Declaration(effects=("pay",), sinks=_PAYMENT),
     "update_password": Declaration(effects=("credential",), sinks={"password": Credential()}),
-    "update_user_info": Declaration(effects=("learn",), sinks=_ADDRESS),
+    "update_user_info": Declaration(effects=("write",), sinks=_ADDRESS),
     # slack
-    "get_channels": _own(),
     "get_users_in_channel": _own(),
     "add_user_to_channel": Declaration(
         effects=("grant_access",), sinks={"user": Recipient("user"), "channel": Target("channel")}

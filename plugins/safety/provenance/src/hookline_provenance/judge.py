@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +102,23 @@ class CallJudge:
                     met = self._known.met_handle(handle)
                 else:
                     met = self._met(effect, sinks[name], value)
-                lets_in = effect.kind == "grant_access" and sinks[name].kind == "recipient"
-                if lets_in and met.source == "pointed" and self._known.is_tied(value, named):
-                    met = Met("named", met.where, met.label)
+                met = self._weighed(effect, sinks[name], value, met, named)
                 verdict = outcome(effect.kind, met.source)
                 yield Finding(effect.kind, sinks[name].kind, value, met, verdict, name)
+
+    def _weighed(
+        self, effect: Effect, sink: Sink, value: str, met: Met, named: Sequence[str]
+    ) -> Met:
+        """Where a value was met, by what the person asks for and names beside it."""
+        if effect.kind == "delete" and met.source == "named" and not self._known.asks_to_delete():
+            return replace(met, source="mentioned")
+        if effect.kind != "grant_access":
+            return met
+        tied = sink.kind == "recipient" and met.source == "pointed"
+        listed = sink.kind == "target" and met.source == "trusted" and bool(named)
+        if (tied and self._known.is_tied(value, named)) or listed:
+            return replace(met, source="named")
+        return met
 
     def _guessed(
         self, sinks: Mapping[str, Sink], given: Mapping[str, list[str]]

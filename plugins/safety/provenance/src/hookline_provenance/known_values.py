@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from hookline_hookspecs import (
     Handle,
@@ -32,10 +32,22 @@ from .values import (
     words_of,
 )
 
-Source: TypeAlias = Literal["named", "earlier", "trusted", "pointed", "outside", "composed"]
-"""Where a value was met, the best known first: in the person's words of this turn, in earlier ones,
+Source: TypeAlias = Literal[
+    "named", "mentioned", "earlier", "trusted", "pointed", "outside", "composed"
+]
+"""Where a value was met, the best known first: in the person's words of this turn (``mentioned``
+where they name a thing that is to be deleted, but ask to delete nothing), in earlier ones,
 in own data, in a source from outside that the person named this turn, in another source from
 outside, or nowhere."""
+DELETE_WORDS = re.compile(
+    r" (?:delet|remov|eras|cancel|trash|purge|wipe|uninstall|lösch|entfern|storn|supprim|effac"
+    r"|annul|borra|elimin|rimuov|verwijder|radera|usuń|удал)|删除|削除|삭제"
+)
+"""Beginnings of words that ask to delete something. Without one, naming a thing is no request to
+delete it; a language that is missing here costs a question."""
+MAX_LINE_CHARS = 200
+"""Characters of a line that is taken for a row of a table, and not for prose."""
+_NUMBERED = re.compile(r"[\s_-]*\d+$")
 MAX_ROWS = 2_000
 """Rows of a result of which the ids are looked up."""
 QUOTE_CHARS = 30
@@ -228,11 +240,10 @@ class KnownValues:
             return Met("named", "trust")
         for read in self._handles():
             for handle in read.handles:
-                if handle.directory and value in find_values(
-                    f"{handle.id} {' '.join(handle.related)}"
-                ):
+                listed = handle.directory and (handle.id, *handle.related)
+                if listed and any(_is_whole(one, value) for one in listed):
                     return Met("trusted", read.where, handle.label)
-                belongs = value.text in map(_folded, handle.related)
+                belongs = any(_is_whole(one, value) for one in handle.related)
                 if belongs and self._is_named(handle.label) and self._is_only(handle):
                     return Met("named", read.where, handle.label)
         if value in self._values(self.earlier):
@@ -288,12 +299,13 @@ class KnownValues:
         return Met(best.source, best.where or where, label)
 
     def _is_found(self, id_: str, of: str) -> bool:
-        """True for the only thing of its kind that a search for the person's own words found."""
-        for read in self._handles():
-            ids = {one.id for one in read.handles if of in ("", one.kind)}
-            if ids == {id_} and read.call is not None and self._asks_in_words(read.call):
-                return True
-        return False
+        """True for a thing that a search for nothing but the person's own words found."""
+        return any(
+            read.call is not None
+            and any(one.id == id_ and of in ("", one.kind) for one in read.handles)
+            and self._asks_in_words(read.call)
+            for read in self._handles()
+        )
 
     def _asks_in_words(self, call: ToolCall) -> bool:
         """True if every text in a reading call stands in the person's words of this turn."""
@@ -303,6 +315,8 @@ class KnownValues:
         return reads and bool(given) and all(self.named_in(self.turn, one) for one in given)
 
     def _met_label(self, label: str, of: str) -> Met:
+        if self._is_named(label) or self._names_beginning(label, of):
+            return Met("named")
         found = self._met_name(label, of)
         if found.source == "composed":
             found = self.met(label)
@@ -331,6 +345,24 @@ class KnownValues:
             if of in ("", handle.kind) and handle.label == label
         }
         return others <= {id_}
+
+    def _names_beginning(self, label: str, of: str) -> bool:
+        """True if the person named a label but for the number at its end, and only one begins so.
+
+        "The channel that starts with partners" is ``partners_2``.
+        """
+        stem = _NUMBERED.sub("", label)
+        others = {
+            handle.id
+            for read in self._handles()
+            for handle in read.handles
+            if of in ("", handle.kind) and handle.label.startswith(stem)
+        }
+        return stem != label and len(others) == 1 and self._is_named(stem)
+
+    def asks_to_delete(self) -> bool:
+        """True if the person's words of this turn ask to remove something."""
+        return any(DELETE_WORDS.search(one.words) for one in self.turn)
 
     def _is_only(self, handle: Handle) -> bool:
         return self._is_unambiguous(handle.id, handle.kind, handle.label)
@@ -435,7 +467,7 @@ class KnownValues:
         return {value for one in texts for value in one.values}
 
 
-SOURCES: tuple[Source, ...] = ("named", "earlier", "trusted", "pointed", "outside", "composed")
+SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 def _start_of_turn(messages: Sequence[Message]) -> int:
@@ -459,9 +491,10 @@ def _around(text: str, shown: str) -> str:
     return " ".join(text[start:stop].split())
 
 
-def _folded(text: str) -> str:
-    found = find_values(text)
-    return next(iter(found)).text if len(found) == 1 else text.casefold()
+def _is_whole(text: str, value: Value) -> bool:
+    """True if the value is all that a text says: a name may hold anything."""
+    is_one_word = len(text.split()) == 1 or value.kind in ("iban", "phone", "number")
+    return is_one_word and len(text) <= MAX_LINE_CHARS and find_values(text) == {value}
 
 
 def _is_file(text: str) -> bool:
@@ -479,7 +512,8 @@ def _rows(text: str) -> tuple[tuple[str, str], ...]:
     try:
         data = json.loads(text)
     except ValueError:
-        lines = (line.strip() for line in text.splitlines()[:MAX_ROWS])
+        rows = (line.strip() for line in text.splitlines()[:MAX_ROWS])
+        lines = [line for line in rows if len(line) <= MAX_LINE_CHARS]
         return tuple((word, line) for line in lines for word in dict.fromkeys(words_of(line)))
     return tuple(_json_rows(data))
 

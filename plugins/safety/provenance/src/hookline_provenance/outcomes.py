@@ -12,22 +12,22 @@ from .known_values import SOURCES, Source
 Outcome: TypeAlias = Literal["pass", "ask"]
 
 _ROWS = """
-effect        named  earlier  trusted  pointed  outside  composed
-read          pass   pass     pass     pass     pass     pass
-network       pass   pass     pass     pass     pass     ask
-write         pass   pass     pass     pass     ask      pass
-send          pass   pass     pass     ask      ask      ask
-book          pass   pass     ask      ask      ask      ask
-pay           pass   ask      ask      ask      ask      ask
-delete        pass   ask      ask      ask      ask      ask
-grant_access  pass   ask      ask      ask      ask      ask
-credential    pass   ask      ask      ask      ask      ask
-learn         pass   ask      ask      ask      ask      ask
-schedule      pass   ask      ask      ask      ask      ask
-configure     ask    ask      ask      ask      ask      ask
-execute       pass   pass     pass     ask      ask      pass
-unknown       ask    ask      ask      ask      ask      ask
-content       pass   pass     pass     ask      ask      ask
+effect        named  mentioned  earlier  trusted  pointed  outside  composed
+read          pass   pass       pass     pass     pass     pass     pass
+network       pass   pass       pass     pass     pass     pass     ask
+write         pass   pass       pass     pass     pass     ask      pass
+send          pass   pass       pass     pass     ask      ask      ask
+book          pass   pass       pass     ask      ask      ask      ask
+pay           pass   pass       ask      ask      ask      ask      ask
+delete        pass   ask        ask      ask      ask      ask      ask
+grant_access  pass   pass       ask      ask      ask      ask      ask
+credential    pass   pass       ask      ask      ask      ask      ask
+learn         pass   pass       ask      ask      ask      ask      ask
+schedule      pass   pass       ask      ask      ask      ask      ask
+configure     ask    ask        ask      ask      ask      ask      ask
+execute       pass   pass       pass     pass     ask      ask      pass
+unknown       ask    ask        ask      ask      ask      ask      ask
+content       pass   pass       pass     pass     ask      ask      ask
 """
 """What happens in a conversation that has read from outside. ``content`` is what others will read
 or what is kept: the addresses, links and account numbers in it."""
@@ -49,6 +49,7 @@ def _outcome(cell: str) -> Outcome:
 OUTCOMES = _parsed(_ROWS)
 MEANINGS: Mapping[Source, str] = {
     "named": "the person wrote it in this turn, or `trust` names it",
+    "mentioned": "the person wrote it in this turn, but did not ask to delete anything",
     "earlier": "the person wrote it earlier in the conversation",
     "trusted": "read in own data: contacts, directories, files of the workspace that no marked "
     "conversation wrote",

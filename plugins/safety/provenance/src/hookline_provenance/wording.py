@@ -84,6 +84,8 @@ def _met(met: Met) -> str:
     match met.source:
         case "named":
             return "allowed by `trust`" if met.where == "trust" else "in your words"
+        case "mentioned":
+            return "in your words, which do not ask to delete anything"
         case "earlier":
             return "in your earlier words, not in this message"
         case "trusted":
