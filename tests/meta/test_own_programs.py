@@ -12,6 +12,8 @@ from meta.tree import ROOT
 
 STARTERS = {"run", "Popen", "call", "check_call", "check_output", "create_subprocess_exec"}
 STARTERS |= {"execv", "execve", "execvp", "execvpe", "spawnv", "spawnvp", "posix_spawnp"}
+STARTS = ("subprocess", "os.exec", "os.spawn", "os.posix_spawn")
+"""A module that starts a program has one of these."""
 PRINTS_ONLY = {
     "plugins/operations/configure/src/hookline_configure/install_command.py",
     "plugins/operations/configure/src/hookline_scaffold/command.py",
@@ -76,8 +78,10 @@ def _program(node: ast.expr, lists: dict[str, ast.expr]) -> str:
 def test_no_module_searches_path_or_starts_a_program_by_its_bare_name() -> None:
     wrong = []
     for file in sources():
-        name = file.relative_to(ROOT).as_posix()
-        tree = ast.parse(file.read_text("utf-8"))
+        name, text = file.relative_to(ROOT).as_posix(), file.read_text("utf-8")
+        if not any(word in text for word in ("which", *STARTS)):
+            continue
+        tree = ast.parse(text)
         found = [*(() if name in PRINTS_ONLY else searches(tree)), *bare_names(tree)]
         wrong += [f"{name}: {one}; use own_program" for one in dict.fromkeys(found)]
     assert not wrong, "\n".join(wrong)
