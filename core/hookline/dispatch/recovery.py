@@ -47,16 +47,9 @@ class SessionRecovery:
         self.sessions.evict(record.id)  # if this fails, the next message reads the store
         # `--yes` was not meant for the calls of a dead process, so it does not apply to them.
         mode = "no" if mode == "yes" else mode
-        questions: QuestionService = self.engine.services[Questions]
         # The person at a terminal is asked again what its earlier process asked.
         asks_here = mode == "ask" and channel_name == TERMINAL == record.channel
-        for row in await journal.open_turns(record.id, waiting=asks_here):
-            # The turn's process is dead: a living one would own the session.
-            if await journal.claim("claim_turn", row["id"], row["owner"]):
-                caller_waits = self.outbox.channels.awaits_replies(record.channel)
-                turn = await resume_turn(self.engine, state, row, mode, caller_waits=caller_waits)
-                self.processor.after_reply(turn)
-        if await questions.table.parked_turn(record.id) is not None:
+        if await self._finish_turns(state, mode, asks_here):
             return True
         for row in await journal.open_inbox():
             inbound = row["inbound"]
@@ -64,13 +57,37 @@ class SessionRecovery:
                 if not await self.claim(row["id"], row["owner"]):
                     break  # another process is running it, so later messages wait
                 await self._answer(state, inbound, row["id"], mode)
-                if await questions.table.parked_turn(record.id) is not None:
+                if await self._finish_turns(state, mode, asks_here=False):
                     return True
         if channel_name == TERMINAL:
             state.pending.undelivered = await self._claim_undelivered(record.id)
         state.flags.recovered = True
         await self.sessions.cache(state)
         return False
+
+    async def _finish_turns(self, state: SessionState, mode: str, asks_here: bool) -> bool:
+        """Finish the session's unfinished turns. Returns True if one is parked then.
+
+        A question may be answered just before its turn is parked; the turn then continues here.
+        """
+        journal, session_id = self.engine.journal, state.record.id
+        questions: QuestionService = self.engine.services[Questions]
+        while True:
+            rows = await journal.open_turns(session_id, waiting=asks_here)
+            claimed = 0
+            for row in rows:
+                # The turn's process is dead: a living one would own the session.
+                if await journal.claim("claim_turn", row["id"], row["owner"]):
+                    claimed += 1
+                    caller_waits = self.outbox.channels.awaits_replies(state.record.channel)
+                    turn = await resume_turn(
+                        self.engine, state, row, mode, caller_waits=caller_waits
+                    )
+                    self.processor.after_reply(turn)
+            if not any(row["parked"] for row in await journal.running_turns(session_id)):
+                return False
+            if await questions.table.parked_turn(session_id) is not None or len(rows) > claimed:
+                return True
 
     async def claim(self, inbox_id: str, owner: str | None) -> bool:
         """Claim a message that no living process is working on."""

@@ -327,6 +327,37 @@ async def test_answer_typed_before_the_kill_is_not_a_message_afterwards(harness:
     assert len(h.model.requests) == 2
 
 
+class Interrupted(Plugin):
+    """Keeps a question from being shown until the process ends."""
+
+    @hookimpl
+    async def on_question(self, ctx: Any, question: Question) -> None:
+        await asyncio.sleep(3600)
+
+
+class QuickBoss(Plugin):
+    """Answers a question while its turn is about to be parked."""
+
+    @hookimpl
+    async def on_question(self, ctx: Any, question: Question) -> None:
+        await self.host.services.get(Questions).answer(question.id, "1", "fake", "boss")
+
+
+async def test_answer_before_a_resumed_turn_is_parked_continues_it(harness: Make) -> None:
+    first = harness(People, Work, Guard, Interrupted, model=LAUNCH)
+    await first.aopen()
+    await first.channel.say("go")
+    async with asyncio.timeout(10):
+        while not await first.runtime.engine.services[Questions].open():
+            await asyncio.sleep(0.01)
+    await first.aclose()
+    h = harness(People, Work, Guard, QuickBoss, model=["done"], home=first.home)
+    await h.aopen()
+    await h.runtime.gateway_host.recover()
+    await until(lambda: "done" in texts(h))
+    assert h.plugin(Work).ran == ["moon"]
+
+
 async def test_host_service_refuses_what_is_no_choice(harness: Make) -> None:
     h = harness(People, Work, Guard, model=LAUNCH)
     question = await parked(h)

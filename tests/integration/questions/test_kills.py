@@ -66,11 +66,8 @@ def answer(api: Any, label: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("point", [*BEFORE_ANSWER, *AFTER_ANSWER])
 def test_question_is_shown_once_and_the_call_runs_at_most_once(
-    gateways: Any, api: Any, point: str, request: pytest.FixtureRequest
+    gateways: Any, api: Any, point: str
 ) -> None:
-    if (point, request.node.callspec.params["gateways"]) == ("after-shown", "postgres"):
-        reason = "an answer right after the restart sometimes leaves the turn unfinished"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
     process = gateways.start(HOOKLINE_CRASH_AT=point)
     api.say(BOSS, "launch")
     if point in AFTER_ANSWER:
