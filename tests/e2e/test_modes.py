@@ -71,9 +71,8 @@ def test_yolo_runs_in_the_sandbox(machine: Machine) -> None:
     text = command_result(machine, command, "--no-input", "--mode", "yolo")
     assert "[exit code" in text
     assert str(machine.home) not in text.splitlines()[0]
-    assert command_result(machine, "rm -rf .git", "--no-input", "--mode", "yolo").startswith(
-        "Denied: "
-    )
+    denied = command_result(machine, "mkfs.ext4 /dev/sda", "--no-input", "--mode", "yolo")
+    assert denied.startswith("Denied: ")
 
 
 @pytest.mark.slow

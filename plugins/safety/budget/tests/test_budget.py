@@ -289,9 +289,10 @@ def test_network_chat_can_be_unlimited(harness: Make) -> None:
 
 
 @pytest.mark.parametrize("value", [0, -5, "many", 1.5, [1]])
-def test_invalid_limit_switches_the_plugin_off_with_a_reason(harness: Make, value: object) -> None:
+def test_no_turn_starts_with_an_invalid_limit(harness: Make, value: object) -> None:
     h = harness(Budget, config={"daily_tokens": value}, model=["ok"], strict=False)
-    assert h.send("a").text == "ok"
+    assert "the guard 'budget' is on in config.yaml but could not be loaded" in h.send("a").text
+    assert h.model.requests == []
     state, reason = h.states()["budget"]
     assert state == "failed"
     assert "daily_tokens" in reason

@@ -25,7 +25,7 @@ from support.openai_server import OpenAIServer, Reply, Use
 TEST_TIMEOUT = 120
 """Seconds until a test gives up; none waits for it to pass."""
 OFF = (
-    *("web", "skills", "osv", "demo", "delegate", "titles", "memory", "insights", "permissions"),
+    *("web", "skills", "osv", "demo", "delegate", "titles", "memory", "insights"),
     *("user-model", "session-search", "review", "checkpoints", "context-files", "provenance"),
 )
 """Plugins that cost time and do nothing here."""
