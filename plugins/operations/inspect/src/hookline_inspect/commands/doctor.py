@@ -85,8 +85,8 @@ async def run_checks(host: Host, *, offline: bool) -> list[Row]:
     if all(row["ok"] for row in rows if row["name"] == "model"):
         rows.append(await run_check("inspect", Check("key", partial(try_key, host)), offline))
         if rows[-1]["ok"]:
-            check = Check("window", partial(check_window, host))
-            return [*rows, await run_check("inspect", check, offline)]
+            window = Check("window", partial(check_window, host))
+            return [*rows, await run_check("inspect", window, offline)]
         if not is_local_model(host):
             return rows
     if check := await local_servers_check(host):
