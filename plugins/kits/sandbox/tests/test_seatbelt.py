@@ -13,7 +13,7 @@ from hookline_sandbox.seatbelt import PROGRAM, profile, wrapped
 from hookline_sandbox.survey import Findings
 from hookline_sandbox.view import View
 
-WORK, PRIVATE = Path("/Users/ada/work"), Path("/private/tmp/hookline-sandbox-x")
+WORK, PRIVATE = Path("/accounts/ada/work"), Path("/private/tmp/hookline-sandbox-x")
 
 
 def view(**fields: object) -> View:
@@ -22,7 +22,7 @@ def view(**fields: object) -> View:
         frozen=(f"{WORK}/.git/hooks", f"{WORK}/AGENTS.md"),
         pinned=(f"{WORK}/.git",),
     )
-    return View(WORK, PRIVATE, Path("/Users/ada/.hookline"), findings, **fields)  # type: ignore[arg-type]
+    return View(WORK, PRIVATE, Path("/accounts/ada/.hookline"), findings, **fields)  # type: ignore[arg-type]
 
 
 def rules(text: str) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
@@ -59,8 +59,8 @@ def decision(text: str, operation: str, kind: str, path: str) -> str:
         ("file-write-data", f"{PRIVATE}/home/.cache/x", "allow"),
         ("file-read-data", "/usr/lib/x", "allow"),
         ("file-write-data", "/usr/lib/x", "deny"),
-        ("file-read-data", "/Users/ada/.ssh/id_rsa", "deny"),
-        ("file-read-data", "/Users/ada/.hookline/config.yaml", "deny"),
+        ("file-read-data", "/accounts/ada/.ssh/id_rsa", "deny"),
+        ("file-read-data", "/accounts/ada/.hookline/config.yaml", "deny"),
         ("file-read-data", f"{WORK}/app/.env", "deny"),
         ("file-write-unlink", f"{WORK}/app", "deny"),
         ("file-write-create", f"{WORK}/app/new", "allow"),
@@ -90,16 +90,16 @@ def test_profile_denies_everything_first_and_reaches_only_the_proxy() -> None:
 
 
 def test_hookline_home_in_the_workspace_is_hidden() -> None:
-    made = View(Path("/Users/ada"), PRIVATE, Path("/Users/ada/.hookline"))
+    made = View(Path("/accounts/ada"), PRIVATE, Path("/accounts/ada/.hookline"))
     text = profile(made)
-    assert decision(text, "file-read-data", "subpath", "/Users/ada/.hookline/.env") == "deny"
+    assert decision(text, "file-read-data", "subpath", "/accounts/ada/.hookline/.env") == "deny"
 
 
 def test_path_with_a_quote_is_escaped_and_a_line_break_refused() -> None:
-    text = profile(View(Path('/Users/ada/a"b\\c'), PRIVATE, Path("/h")))
-    assert r'(subpath "/Users/ada/a\"b\\c")' in text
+    text = profile(View(Path('/accounts/ada/a"b\\c'), PRIVATE, Path("/h")))
+    assert r'(subpath "/accounts/ada/a\"b\\c")' in text
     with pytest.raises(ValueError, match="cannot be written"):
-        profile(View(Path("/Users/ada/a\nb"), PRIVATE, Path("/h")))
+        profile(View(Path("/accounts/ada/a\nb"), PRIVATE, Path("/h")))
 
 
 def test_command_line_sets_limits_and_runs_the_program_with_the_profile() -> None:
