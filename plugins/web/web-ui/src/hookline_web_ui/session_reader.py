@@ -25,6 +25,8 @@ PAGE_MARGIN = 200
 """Messages before a page in which the beginning of a turn is searched for."""
 _ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
 """Core's note to the model about a file sent from the page."""
+_NO_ANSWER = "(no answer)"
+"""Core's text for the answer of a turn that failed before the model said anything."""
 _NO_TEXT = "(no text)"
 """Core's text for a message with images only."""
 Row = Mapping[str, Any]
@@ -247,6 +249,8 @@ class SessionReader:
             last = next(one for one in reversed(made) if one["turn"] == turn and "part" in one)
             last["files"] = files.get((turn, "out"), [])
             last["stop"] = turns[turn]["stop"] if turn in turns else ""
+            if turn in turns and turns[turn]["error"]:
+                _add_error(last["blocks"], turns[turn]["error"])
         return made
 
     async def queue(self, session_id: str | None) -> list[dict[str, Any]]:
@@ -395,6 +399,15 @@ def _speaker(role: str, blocks: Iterable[Mapping[str, Any]]) -> str:
     if role == "assistant":
         return role
     return "tool" if any(block["type"] == "tool_result" for block in blocks) else "user"
+
+
+def _add_error(blocks: list[dict[str, Any]], error: str) -> None:
+    """Show why a turn failed below what the model said, as the reply did."""
+    said = [block for block in blocks if block["type"] == "text"]
+    if said and said[-1]["text"] == _NO_ANSWER:
+        said[-1]["text"] = error
+    elif not said or error not in said[-1]["text"]:  # older answers end with the error
+        blocks.append({"type": "text", "text": error})
 
 
 def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[str, Any]:

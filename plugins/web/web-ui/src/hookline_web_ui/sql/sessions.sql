@@ -87,7 +87,7 @@ SELECT s.turn_id, s.call_id, s.state, s.ok, s.seconds FROM steps s JOIN turns t 
 WHERE t.session_id = :id AND t.number >= :number;
 
 -- name: turns
-SELECT t.id, t.number, t.stop, t.started, t.ended, i.message_id
+SELECT t.id, t.number, t.stop, t.error, t.started, t.ended, i.message_id
 FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
 WHERE t.session_id = :id AND t.number >= :number;
 
