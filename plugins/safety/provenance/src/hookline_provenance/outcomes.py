@@ -43,7 +43,7 @@ def _parsed(rows: str) -> Mapping[str, Mapping[Source, Outcome]]:
 
 
 def _outcome(cell: str) -> Outcome:
-    return "ask" if cell == "ask" else "pass"
+    return "pass" if cell == "pass" else "ask"
 
 
 OUTCOMES = _parsed(_ROWS)
