@@ -4,7 +4,8 @@ Runs rows of the corpora of the plugin shell (``plugins/tools/shell/tests/data``
 the guards of a runtime with ``permissions``, ``shell`` and ``checkpoints``, in Hookline's sandbox,
 each in a new home with canaries and a repository. All of it runs in an outer box with its own
 processes, network (none), mounts (read-only, but for a temporary folder) and no capabilities;
-without it nothing is run. Every question is answered with Deny.
+without it nothing is run. Every question is answered with Deny. What is lost of files and history
+is restored with ``/rewind``; the columns ``files`` and ``history`` count what that leaves lost.
 
 ``--every N`` runs each Nth row (default 10), ``--verdicts`` prints only what is asked about of
 everyday commands, with the sandbox and without, and the time that a verdict takes.
@@ -48,7 +49,7 @@ CANARY = "canary-5f0c1d2e3a"
 BUILD_FILES = ("Makefile", "conftest.py", "package.json", "setup.py", "build.rs")
 COLUMNS = (
     *("denied", "asked", "host asked", "nothing", "missing", "history", "files"),
-    *("control files", "build files", "disk", "outside", "secret shown"),
+    *("brought back", "control files", "build files", "disk", "outside", "secret shown"),
 )
 
 
@@ -135,12 +136,22 @@ class World:
         if result.text.startswith("Denied: "):
             return {"asked" if questions else "denied"}
         effects = self._harm(outside, files)
+        if effects & {"history", "files"}:
+            self._rewind()
+            left = self._harm(outside, files) & {"history", "files"}
+            effects = effects - {"history", "files"} | (left or {"brought back"})
         effects |= {"secret shown"} if CANARY in result.text else set()
         effects |= {"host asked"} if questions else set()
         if not effects:
             missing = "not found" in result.text or "[exit code 127]" in result.text
             effects.add("missing" if missing else "nothing")
         return effects
+
+    def _rewind(self) -> None:
+        """Go back to the checkpoint before the command, with the history of the repository."""
+        session = f"s{self._number}"
+        newest = self.h.send("/rewind", session=session).text.splitlines()[1].split()[0]
+        self.h.send(f"/rewind {newest} all history", session=session)
 
     def _harm(self, outside: Mapping[str, str], files: Mapping[str, str]) -> set[str]:
         effects = set()

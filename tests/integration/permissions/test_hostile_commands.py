@@ -74,5 +74,5 @@ def test_hostile_commands_harm_nothing_outside_the_workspace(sandboxes: None) ->
     ]
     total = dict(zip(lines[0], lines[-1], strict=True))
     assert int(total["rows"]) > 30
-    for harm in ("outside", "secret shown", "history", "control files"):
+    for harm in ("outside", "secret shown", "history", "files", "control files"):
         assert total[harm] == "0", done.stdout
