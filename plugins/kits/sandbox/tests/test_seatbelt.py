@@ -56,7 +56,7 @@ def decision(text: str, operation: str, kind: str, path: str) -> str:
     ("operation", "path", "verdict"),
     [
         ("file-write-data", f"{WORK}/new", "allow"),
-        ("file-write-data", f"{PRIVATE}/home/.cache/x", "allow"),
+        ("file-write-data", str(PRIVATE / "home" / "x"), "allow"),
         ("file-read-data", "/usr/lib/x", "allow"),
         ("file-write-data", "/usr/lib/x", "deny"),
         ("file-read-data", "/accounts/ada/.ssh/id_rsa", "deny"),
