@@ -169,7 +169,7 @@ def test_draft_of_new_chat_survives_navigation(window: New) -> None:
 @pytest.mark.slow
 def test_long_own_message_is_folded(window: New) -> None:
     one = window().open()
-    text = "\n".join(f"line {n} of what was pasted" for n in range(3000))
+    text = "\n".join(f"line {n} of what was pasted" for n in range(600))
     one.say(text)
     one.settled()
     bubble = one.log.locator(".bubble")
