@@ -75,7 +75,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 class World:
-    """A person's home with a repository, and a runtime that is told to run commands in it."""
+    """A person's home with a repository, and a runtime that runs commands in it."""
 
     def __init__(self, folder: Path) -> None:
         from hookline_checkpoints import Checkpoints
