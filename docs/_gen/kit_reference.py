@@ -30,7 +30,7 @@ def _kit(kit: ModuleType) -> str:
     unwrapped = {one: inspect.unwrap(value) for one, value in exported.items() if callable(value)}
     functions = {one: value for one, value in unwrapped.items() if inspect.isfunction(value)}
     others = [
-        (code(one), code(repr(value)))
+        (code(one), code(_shown(value)))
         for one, value in exported.items()
         if one not in classes and one not in functions
     ]
@@ -41,3 +41,10 @@ def _kit(kit: ModuleType) -> str:
     parts += [described(kind) for kind in classes.values()]
     parts += [function(one, called) for one, called in functions.items()]
     return "\n".join(parts)
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; a set in order, because its own order changes."""
+    if isinstance(value, frozenset | set):
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
+    return repr(value)
