@@ -41,7 +41,9 @@ class Audio:
     origins: tuple[Origin, ...] = field(kw_only=True)
 
 
-InboundKind: TypeAlias = Literal["message", "press", "reaction", "edit", "delete", "command"]
+InboundKind: TypeAlias = Literal[
+    "message", "press", "reaction", "edit", "delete", "command", "unreadable"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,12 @@ class Inbound:
         parent: the chat that the thread belongs to.
         sender: the person's display name.
         sent: when it was sent, according to the platform, Unix time in seconds; 0 if unknown.
-        quoted: the text of the message that this one replies to.
+        quoted: the text that this message quotes or replies to, or words for what it shows.
+        quoted_by: who wrote that, if it was the agent or the sender; others are in ``origins``.
         kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
-            reaction, the new text of an edited message, or the command line of a ``command``
-            that the platform reports as one.
+            reaction, the new text of an edited message, the command line of a ``command`` that the
+            platform reports as one, or the platform's name for an ``unreadable`` message, which
+            has no content that Hookline could read.
         target: the id of the message that a press or reaction applies to; for an edit or deletion,
             the ``message_id`` of the message that was changed or deleted.
         forwarded: from whom the text was forwarded; empty if the person wrote it.
@@ -92,6 +96,7 @@ class Inbound:
     sender: str = ""
     sent: float = 0.0
     quoted: str = ""
+    quoted_by: Literal["", "agent", "sender"] = ""
     kind: InboundKind = "message"
     target: str | None = None
     forwarded: str = ""

@@ -6,6 +6,7 @@ themselves, in quotation marks:
     ⟦telegram:222 "Ann"⟧
     ⟦telegram:222 "Ann", forwarded from "News" (telegram:-1001)⟧
     ⟦telegram:222 "Ann", quoting "Bob" (telegram:7): "what they wrote"⟧
+    ⟦telegram:222 "Ann", quoting your message: "what the agent wrote"⟧
 
 These brackets are removed from everything that people write.
 """
@@ -26,16 +27,24 @@ OPEN, CLOSE = "⟦", "⟧"
 QUOTED = "quoted from "
 """Prefix of the author in an origin's source, which channels set for a quoted message of another
 person (``Inbound.origins``)."""
-MAX_NAME_CHARS, MAX_ID_CHARS, MAX_QUOTE_CHARS = 40, 120, 300
-"""Characters of a name, of an id, and of a quoted text that are shown."""
+MAX_NAME_CHARS, MAX_ID_CHARS, MAX_QUOTE_CHARS = 40, 120, 4000
+"""Characters of a name, of an id, and of a quoted text that are shown; of a longer quote, the
+beginning and the end."""
+LINE_BREAK = " ⏎ "
+"""Stands for a line break in a quoted text."""
 COMMANDS_FOR_THE_MODEL = frozenset({"/steer"})
 """Commands whose argument goes to the model as it is."""
 _BRACKETS = str.maketrans({**dict.fromkeys("⟦〚⟬⦋〘❲", "["), **dict.fromkeys("⟧〛⟭⦌〙❳", "]")})
+_OPENING = r"(\[{（［｛「『【〈《\"“„«'"
 _IN_NAMES = frozenset("-'.,_ ")
 _KEPT = ("L", "N", "So")
 _ROLES = re.compile(r"admin|operator|owner|system|assistant|moderator|developer|root|hookline")
 _ALIKE = str.maketrans("аеорсіѕԁӏпмтη0134579@$|!ıɪᴀᴅᴍɴ", "aeopcisdlnmtnoieastgasliiiadmn")
 """Letters that look like others, after NFKD: Cyrillic, Greek, digits, small capitals."""
+_OWN_QUOTES = {"agent": "your message", "sender": "their own message", "": "an earlier message"}
+"""What the line calls a quoted message that nobody else wrote, by ``Inbound.quoted_by``."""
+_REFERENCE = re.compile(rf"(?<![^\s{_OPENING}])@")
+"""A sign before which ``context-refs`` would attach a file that somebody else has named."""
 _AUTHOR = re.compile(r"(?s)(.*?)\s*\(([^()]+:[^()]+)\)\s*")
 """What a channel writes in ``Inbound.forwarded`` and behind :data:`QUOTED`: a name and, if it is
 known, an id in round brackets, which no name has."""
@@ -44,7 +53,7 @@ known, an id in round brackets, which no name has."""
 def with_author(inbound: Inbound) -> Inbound:
     """Return the message as the model reads it: with an author line if it needs one.
 
-    It needs one in a chat with others, and if it is forwarded or quotes another person. A command
+    It needs one in a chat with others, and if it is forwarded or quotes something. A command
     stays as it is, unless it is forwarded: then it is not a command.
     """
     line = _line(inbound)
@@ -64,7 +73,7 @@ def _with(line: str, text: str) -> str:
 
 
 def _line(inbound: Inbound) -> str:
-    quoted = [one.source for one in inbound.origins if one.source.startswith(QUOTED)]
+    quoted = _quoted(inbound)
     if not inbound.user_id or not (quoted or inbound.forwarded or not is_private_chat(inbound)):
         return ""
     parts = [shown_id(f"{inbound.channel}:{inbound.user_id}")]
@@ -72,10 +81,19 @@ def _line(inbound: Inbound) -> str:
         parts.append(f' "{name}"')
     if inbound.forwarded:
         parts.append(f", forwarded from {_author(inbound.forwarded)}")
-    if quoted:
-        author = _author(quoted[0].removeprefix(QUOTED))
-        parts.append(f', quoting {author}: "{_flat(inbound.quoted, MAX_QUOTE_CHARS)}"')
-    return f"{OPEN}{''.join(parts)}{CLOSE}"
+    return f"{OPEN}{''.join(parts)}{quoted}{CLOSE}"
+
+
+def _quoted(inbound: Inbound) -> str:
+    """Return what the line says about the quoted text; empty without one."""
+    sources = [one.source for one in inbound.origins if one.source.startswith(QUOTED)]
+    if sources and not inbound.quoted_by:
+        whose = _author(sources[0].removeprefix(QUOTED))
+    elif inbound.quoted:
+        whose = _OWN_QUOTES[inbound.quoted_by]
+    else:
+        return ""
+    return f', quoting {whose}: "{_flat(inbound.quoted, MAX_QUOTE_CHARS)}"'
 
 
 def _author(label: str) -> str:
@@ -127,10 +145,12 @@ def _skeleton(name: str) -> str:
 
 def _flat(text: str, longest: int) -> str:
     """Return a quoted text on one line, without characters that could end the line."""
+    if len(text) > longest:
+        text = f"{text[: longest * 3 // 4]} […] {text[-longest // 4 :]}"
     visible = "".join(
         character
-        for character in strip_brackets(text[: 4 * longest])
+        for character in strip_brackets(text)
         if character.isspace() or unicodedata.category(character)[0] != "C"
     )
-    line = " ".join(visible.split()).replace("@", "(at)")
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    lines = (" ".join(line.split()) for line in visible.splitlines())
+    return _REFERENCE.sub("(at)", LINE_BREAK.join(line for line in lines if line))

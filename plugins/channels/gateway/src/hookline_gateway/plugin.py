@@ -20,11 +20,14 @@ from hookline_hookspecs import (
 from hookline_hookspecs.gateway import GatewayCommand
 from pydantic import BaseModel, Field
 
-from .authors import with_author
+from .authors import strip_brackets, with_author
 from .message_changes import MessageChanges
 
 if TYPE_CHECKING:
     from filelock import FileLock
+
+
+UNREADABLE = "I can't read this kind of message ({}). Please send it as text or as a file."
 
 
 class GatewayConfig(BaseModel):
@@ -60,6 +63,8 @@ class Gateway(Plugin[GatewayConfig]):
             return None
         if (denial := await self._changes.note(inbound)) is not None:
             return denial
+        if inbound.kind == "unreadable":
+            return Deny(UNREADABLE.format(strip_brackets(inbound.text)))
         return with_author(inbound)
 
     @hookimpl

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from hookline_channelkit import RemoteFile, author_label, get_in, quote_fields
+from hookline_channelkit import RemoteFile, author_label, describe_kind, get_in, quote_fields, utf16
+
+from .entities import EntityText
+from .kinds import words_of_kind
 
 CHANNEL = "telegram"
 Json: TypeAlias = Mapping[str, Any]
@@ -79,16 +82,46 @@ def quoted_in(message: Json, me: BotAccount) -> dict[str, Any]:
     """Return what a message quotes, and the author of that."""
     answered = message.get("reply_to_message") or {}
     elsewhere = message.get("external_reply") or {}
-    part = get_in(message, "quote", "text")
-    text = str(part or answered.get("text") or answered.get("caption") or "")
+    part = str(get_in(message, "quote", "text"))
+    if "forum_topic_created" in answered:  # the topic, in which every message is a reply to it
+        return quote_fields(part)
     if elsewhere and not answered:
-        return quote_fields(text, _author_of(elsewhere.get("origin") or {}))
-    author, writer = forwarded_from(answered), answered.get("from") or {}
+        text = part or content_of(elsewhere)
+        origin: Json = elsewhere.get("origin") or {}
+        by = _whose(origin.get("sender_user") or {}, message, me)
+        # The bot's words in another chat may be about what others wrote there.
+        return quote_fields(text, "" if by == "sender" else _author_of(origin), by=by)
+    if story := message.get("reply_to_story"):
+        return quote_fields(content_of({"story": story}), _place(story.get("chat") or {}))
+    text, author = part or content_of(answered), forwarded_from(answered)
+    writer, by = answered.get("from") or {}, _whose(answered.get("from") or {}, message, me)
     if not author and (place := answered.get("sender_chat")):
         author = _place(place)
-    elif not author and writer.get("id") not in (me.id, get_in(message, "from", "id")):
+    elif not author and not by:
         author = _user(writer)
-    return quote_fields(text, author, str(get_in(answered, "message_id")) or None)
+    number = str(get_in(answered, "message_id")) or None
+    return quote_fields(text, author, number, by="" if author else by)
+
+
+def _whose(writer: Json, message: Json, me: BotAccount) -> Literal["", "agent", "sender"]:
+    """Return whether the bot or the sender of a message wrote what it quotes."""
+    if writer.get("id") == me.id:
+        return "agent"
+    is_own = "id" in writer and writer["id"] == get_in(message, "from", "id")
+    return "sender" if is_own else ""
+
+
+def content_of(message: Json) -> str:
+    """Return the text of a message with its links and code, and words for what else it shows."""
+    file = file_of(message)
+    what = words_of_kind(message) or (describe_kind(_file_kind(message)) if file else "")
+    return "\n".join(filter(None, (EntityText(message).markdown(), what)))
+
+
+def _file_kind(message: Json) -> str:
+    kind = next(field for field in FILE_FIELDS if message.get(field))
+    name = get_in(message, kind, "file_name") if kind != "photo" else ""
+    return f"{kind.replace('_', ' ')} {name}".rstrip()
 
 
 def _author_of(origin: Json) -> str:
@@ -106,7 +139,7 @@ def _user(user: Json) -> str:
 
 
 def _place(chat: Json) -> str:
-    name = str(chat.get("title") or chat.get("username") or "")
+    name = str(chat.get("title") or sender_of(chat))
     return author_label(name, f"{CHANNEL}:{chat['id']}" if "id" in chat else "")
 
 
@@ -125,7 +158,7 @@ def is_addressed(message: Json, me: BotAccount) -> bool:
     if is_private(message):
         return True
     mine = f"@{me.name}".casefold()
-    for kind, part, entity in _entities(message):
+    for kind, part, entity in EntityText(message).parts():
         if kind in ("mention", "bot_command") and part.casefold().endswith(mine):
             return True
         if kind == "text_mention" and get_in(entity, "user", "id") == me.id:
@@ -137,41 +170,27 @@ def is_addressed(message: Json, me: BotAccount) -> bool:
 def words_of(message: Json, me: BotAccount) -> str | None:
     """Return text or caption without a leading mention of the bot; None for another bot's command.
 
-    ``/start``, which apps send when the chat is opened, means ``/help``; with text after it (a link
-    ``t.me/BOT?start=TEXT``) it means that text.
+    Links and code are marked as in Markdown. ``/start``, which apps send when the chat is opened,
+    means ``/help``; with text after it (a link ``t.me/BOT?start=TEXT``) it means that text.
     """
-    text = str(message.get("text") or message.get("caption") or _other(message))
-    mine = f"@{me.name}".casefold()
-    for kind, part, entity in _entities(message):
-        if entity.get("offset") != 0:
+    content, mine = EntityText(message), f"@{me.name}".casefold()
+    command, start, is_named = "", 0, False
+    for kind, part, entity in content.parts():
+        if entity["offset"] != 0:
             continue
-        rest = text[len(part) :]
-        command, _, name = part.partition("@")
-        if kind == "bot_command" and name and f"@{name}".casefold() != mine:
-            return None
         if kind == "bot_command":
-            text = command + rest
+            command, _, name = part.partition("@")
+            if name and f"@{name}".casefold() != mine:
+                return None
+            start = utf16(part)
         elif kind == "mention" and part.casefold() == mine:
-            text = rest.lstrip(" ,:\n")
+            start, is_named = utf16(part), True
+    rest = content.markdown(start)
+    text = rest.lstrip(" ,:\n") if is_named else command + rest
+    text = "\n".join(filter(None, (text, words_of_kind(message))))
     if text.split(None, 1)[:1] == ["/start"]:
         return text[len("/start") :].strip() or "/help"
     return text
-
-
-def _other(message: Json) -> str:
-    if place := message.get("location"):
-        return f"(location: {place.get('latitude')}, {place.get('longitude')})"
-    return str(get_in(message, "sticker", "emoji"))
-
-
-def _entities(message: Json) -> Iterator[tuple[str, str, Json]]:
-    """Yield type, text and data of each entity; their offsets count UTF-16 units."""
-    text = str(message.get("text") or message.get("caption") or "")
-    units = text.encode("utf-16-le", "surrogatepass")
-    for entity in message.get("entities") or message.get("caption_entities") or ():
-        start, length = int(entity["offset"]), int(entity["length"])
-        part = units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace")
-        yield str(entity["type"]), part, entity
 
 
 def file_of(message: Json) -> RemoteFile | None:

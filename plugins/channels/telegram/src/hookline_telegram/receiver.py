@@ -14,15 +14,19 @@ from hookline_channelkit import (
     PRESS_REPLIES,
     ChatAliases,
     InboundEvent,
+    PasteLimit,
     PlatformError,
     ReceiveCallback,
     receive_event,
+    utf16,
 )
+from hookline_channelkit.pastes import PASTE_PAUSE
 from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import events
 from .api import Api, Conflict
 from .events import BotAccount, Json
+from .kinds import unreadable_in
 
 if TYPE_CHECKING:
     from .config import TelegramConfig
@@ -30,8 +34,13 @@ if TYPE_CHECKING:
 REQUEST_SLACK = 5.0
 """Seconds after which a request for updates counts as dead, beyond its own timeout."""
 UPDATES = ["message", "edited_message", "callback_query"]
-ALBUM_PAUSE, MAX_ALBUM_POLLS = 0.5, 4
-"""Seconds to wait for further pictures of an album, and how often; each is its own update."""
+ALBUM_PAUSE = 0.5
+"""Seconds to wait for further pictures of an album; each is its own update."""
+MAX_PART_POLLS = 8
+"""How often further pictures of an album or parts of a text are waited for."""
+PASTES = PasteLimit(most=4096, least=2048, length=utf16)
+"""Apps split a longer text; Telegram Desktop does so after a line or a sentence in its second half
+(github.com/telegramdesktop/tdesktop, ``TextUtilities::CutPart``)."""
 UPDATE_PAGE = 100
 """Updates in one answer (core.telegram.org/bots/api, getUpdates)."""
 
@@ -55,7 +64,7 @@ class TelegramReceiver:
         if not found:
             return
         chats: dict[int, list[Json]] = {}
-        for update in (updates := await self._whole_albums(found)):
+        for update in (updates := await self._whole_messages(found)):
             chats.setdefault(events.chat_of(update), []).append(update)
         work = [self._store(of_chat, me, receive) for of_chat in chats.values()]
         for failed in await asyncio.gather(*work, return_exceptions=True):
@@ -77,15 +86,14 @@ class TelegramReceiver:
             reason = f"another process is polling this bot; stop it first ({error})"
             raise PlatformError(reason) from None
 
-    async def _whole_albums(self, updates: Sequence[Json]) -> Sequence[Json]:
-        """Fetch the same updates again while an album at their end still grows."""
-        for _ in range(MAX_ALBUM_POLLS):
-            if (
-                "media_group_id" not in updates[-1].get("message", {})
-                or len(updates) >= UPDATE_PAGE
-            ):
+    async def _whole_messages(self, updates: Sequence[Json]) -> Sequence[Json]:
+        """Fetch the same updates again while an album or a split text at a chat's end grows."""
+        for _ in range(MAX_PART_POLLS):
+            last = {events.chat_of(update): update for update in updates}
+            pauses = [_pause_after(update.get("message") or {}) for update in last.values()]
+            if not max(pauses) or len(updates) >= UPDATE_PAGE:
                 break
-            await asyncio.sleep(ALBUM_PAUSE)
+            await asyncio.sleep(max(pauses))
             more = await self._updates(0)
             if len(more) <= len(updates):
                 break
@@ -95,37 +103,61 @@ class TelegramReceiver:
     async def _store(
         self, updates: Sequence[Json], me: BotAccount, receive: ReceiveCallback
     ) -> None:
+        parts: list[InboundEvent] = []
+
+        async def whole() -> InboundEvent:
+            return PASTES.join(parts)
+
         for kind, unit in events.units_of(updates):
-            is_press = kind == "press"
-            event = self._press(unit) if is_press else self._message(unit, me, kind)
-            is_new = await receive_event(receive, event, self._host.log)
-            if is_press:
+            found: InboundEvent | None = None
+            if kind != "press":
+                try:
+                    found = await self._message(unit, me, kind)
+                except HooklineError:
+                    raise
+                except Exception:
+                    self._host.log.exception("dropped a message that could not be parsed")
+            if found is not None and parts and PASTES.continues(parts[-1], found):
+                parts.append(found)
+                continue
+            if parts:
+                await receive_event(receive, whole(), self._host.log)
+                parts = []
+            if kind == "press":
+                is_new = await receive_event(receive, self._press(unit), self._host.log)
                 self._answer(unit, PRESS_REPLIES[is_new])
+            elif found is not None and self._is_meant(found):
+                parts = [found]
+        if parts:
+            await receive_event(receive, whole(), self._host.log)
+
+    def _is_meant(self, found: InboundEvent) -> bool:
+        """Whether a message is for the agent; one that nobody can read only if it is addressed."""
+        is_open = self._config.groups == "always" and found.inbound.kind != "unreadable"
+        return found.inbound.addressed or is_open
 
     async def _message(
         self, unit: Sequence[Json], me: BotAccount, kind: str
     ) -> InboundEvent | None:
+        """Return a person's message, for the agent or not."""
         first, last = unit[0], unit[-1]
         if new := first.get("migrate_to_chat_id"):
             await self._moves.add(str(first["chat"]["id"]), str(new))
-        is_addressed = any(events.is_addressed(one, me) for one in unit)
-        is_meant = is_addressed or self._config.groups == "always"
         words = [events.words_of(message, me) for message in unit]
-        if not is_meant or not events.is_of_person(first) or None in words:
+        if not events.is_of_person(first) or None in words:
             return None
         text = "\n\n".join(word for word in words if word)
         files = tuple(file for one in unit if (file := events.file_of(one)) is not None)
-        if not text and not files:
-            self._host.log.info("dropped a message of an unsupported kind")
-            return None
         inbound = replace(
             await self._inbound(text, first, first["from"]),
             message_id=f"{last['chat']['id']}:{last['message_id']}",
             forwarded=next(filter(None, map(events.forwarded_from, unit)), ""),
-            addressed=is_addressed,
+            addressed=any(events.is_addressed(one, me) for one in unit),
             **events.quoted_in(first, me),
         )
         found = InboundEvent(inbound, files, cursor=str(last["message_id"]))
+        if not text and not files:
+            return _without_content(found, first, kind)
         return found.as_edit(str(last.get("edit_date", ""))) if kind == "edit" else found
 
     async def _press(self, query: Json) -> InboundEvent | None:
@@ -167,3 +199,21 @@ class TelegramReceiver:
                 self._host.log.info("cannot answer a button press: %s", error)
 
         self._host.spawn(answer(), "answer a press")
+
+
+def _pause_after(message: Json) -> float:
+    """Return how long to wait for what may belong to a message, in seconds."""
+    if "media_group_id" in message:
+        return ALBUM_PAUSE
+    return PASTE_PAUSE if utf16(str(message.get("text") or "")) >= PASTES.least else 0.0
+
+
+def _without_content(found: InboundEvent, message: Json, kind: str) -> InboundEvent | None:
+    """Return a message without a text or file; None if nobody wrote it, as of a new title.
+
+    Words that only mention the bot are about what they reply to.
+    """
+    if message.get("text") and kind == "message":
+        return replace(found, inbound=replace(found.inbound, text="(you were mentioned)"))
+    what = unreadable_in(message)
+    return None if what is None or kind == "edit" else found.as_unreadable(what)

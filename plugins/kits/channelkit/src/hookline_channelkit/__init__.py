@@ -37,11 +37,14 @@ from .events import (
     receive_event,
 )
 from .files import Upload
+from .inbound_markdown import code_block, code_span, link_text, quote_block
 from .json_data import get_in, package_data
 from .limits import Kind, Limits, Rate, Scope
 from .markdown import HtmlRenderer, MarkdownRenderer, Renderer, render_markdown
 from .media import FileTooLarge, MediaStore
-from .message_splitter import Piece, iter_pieces, length_function, next_piece, split_markdown
+from .message_kinds import describe_kind
+from .message_splitter import Piece, iter_pieces, length_function, next_piece, split_markdown, utf16
+from .pastes import PasteLimit
 from .plugin import ChannelPlugin, failed_check
 from .problems import LogOnce
 from .rate_limiter import HourlyLimit
@@ -81,6 +84,7 @@ __all__ = [
     "MessageTooLong",
     "NetworkChannel",
     "NotModified",
+    "PasteLimit",
     "PermissionDenied",
     "Piece",
     "PlatformClient",
@@ -102,17 +106,23 @@ __all__ = [
     "Upload",
     "Watchdog",
     "author_label",
+    "code_block",
+    "code_span",
     "connection_error",
+    "describe_kind",
     "failed_check",
     "get_in",
     "iter_pieces",
     "lazy_client",
     "length_function",
+    "link_text",
     "next_piece",
     "package_data",
+    "quote_block",
     "quote_fields",
     "quoted_origin",
     "receive_event",
     "render_markdown",
     "split_markdown",
+    "utf16",
 ]

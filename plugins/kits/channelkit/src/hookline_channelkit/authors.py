@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import Any, Literal
 
 from hookline_hookspecs import Origin
 
@@ -36,15 +36,23 @@ def quoted_origin(label: str) -> Origin:
     return Origin("outside", f"quoted from {label}")
 
 
-def quote_fields(text: str, label: str = "", message: str | None = None) -> dict[str, Any]:
+def quote_fields(
+    text: str,
+    label: str = "",
+    message: str | None = None,
+    *,
+    by: Literal["", "agent", "sender"] = "",
+) -> dict[str, Any]:
     """Return the fields of an :class:`Inbound` for its quotation.
 
     Args:
-        text: the quoted text; without it there are no fields.
+        text: the quoted text, or words for a picture or another kind of message.
         label: the :func:`author_label` of its author; empty if that is the sender or the bot.
         message: the id of the quoted message, if the platform says.
+        by: the author, if that is the bot or the sender.
     """
+    fields: dict[str, Any] = {"reply_to": message} if message else {}
     if not text:
-        return {}
+        return fields
     origins = (quoted_origin(label),) if label else ()
-    return {"quoted": text, "origins": origins, "reply_to": message}
+    return fields | {"quoted": text, "quoted_by": by, "origins": origins}

@@ -186,7 +186,10 @@ class CatchUp:
         this_round = self._round
         self._incomplete.discard(chat)
         try:
-            async for event in self._client.history(chat, self._start_of(chat), self._since):
+            events = self._client.history(chat, self._start_of(chat), self._since)
+            if self._client.pastes is not None:
+                events = self._client.pastes.join_all(events)
+            async for event in events:
                 await store(event)
                 crash.point("mid-catch-up")
         except PermissionDenied as error:

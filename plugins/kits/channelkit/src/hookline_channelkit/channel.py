@@ -115,7 +115,9 @@ class NetworkChannel(Channel):
         self._media = MediaStore(host, self.name, self.options.max_bytes)
         self._downloader = FileDownloader(host, client, self._media, self.problems)
         self._catch_up = CatchUp(host, client, self.problems)
-        self._ingest = Ingest(host, self.name, sent, self._downloader, self._labels, self._catch_up)
+        self._ingest = Ingest(
+            host, self.name, sent, self._downloader, self._labels, self._catch_up, client.pastes
+        )
         self._menu = CommandMenu(host, client, self.options.commands)
         self._bot_lock = BotLock(client.identity)
         self._receivers: list[tuple[str, Callable[..., None]]] = []

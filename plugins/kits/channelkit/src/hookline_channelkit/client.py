@@ -15,6 +15,7 @@ from .errors import ChatGone, MessageGone, RetryAfter
 from .events import InboundEvent, ReceiveCallback, RemoteFile
 from .limits import Limits
 from .markdown import Renderer, render_markdown
+from .pastes import PasteLimit
 
 LINK_PREVIEWS = False
 """Whether a platform, or a reader's app, may fetch the links of an answer: never.
@@ -96,6 +97,9 @@ class PlatformClient(ABC):
     has_history: ClassVar[bool] = False
     """Whether :meth:`history` returns missed messages; False if the platform itself stores messages
     until they are acknowledged (Telegram: 24 hours)."""
+    pastes: ClassVar[PasteLimit | None] = None
+    """When people's apps split a long text into several messages; the kit joins them. None: never,
+    or the client joins them itself."""
     renderer: ClassVar[Renderer | None] = None
     """Writes the platform's dialect; None if that is Markdown."""
     pause_requests: Callable[[str, RetryAfter], None] = staticmethod(lambda _chat, _error: None)

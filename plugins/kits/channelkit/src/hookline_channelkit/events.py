@@ -88,6 +88,13 @@ class InboundEvent:
         inbound = replace(self.inbound, text="", quoted="", origins=(), forwarded="")
         return replace(self, inbound=inbound, files=())._about_message("delete", "")
 
+    def as_unreadable(self, kind: str) -> InboundEvent:
+        """Return the event that a message came which the channel cannot read.
+
+        Its sender is told so. ``kind`` is the platform's name for it.
+        """
+        return replace(self, inbound=replace(self.inbound, kind="unreadable", text=kind))
+
     def _about_message(self, kind: Literal["edit", "delete"], event_id: str) -> InboundEvent:
         inbound = replace(
             self.inbound, kind=kind, target=self.inbound.message_id, message_id=event_id

@@ -18,6 +18,7 @@ from .catchup import CatchUp
 from .containers import ChatLocks
 from .events import InboundEvent, RemoteFile, text_digest
 from .media import FileDownloader
+from .pastes import PasteJoiner, PasteLimit
 from .sent_messages import ButtonLabels, SentMessages
 
 DIGESTS_PREFIX = "digests:"
@@ -39,6 +40,7 @@ class Ingest:
         downloader: downloads files.
         labels: the labels of buttons.
         catch_up: reads chats that are behind.
+        pastes: when people's apps split a long text.
     """
 
     def __init__(
@@ -49,10 +51,11 @@ class Ingest:
         downloader: FileDownloader,
         labels: ButtonLabels,
         catch_up: CatchUp,
+        pastes: PasteLimit | None = None,
     ) -> None:
         self._host, self._channel, self._sent = host, channel, sent
         self._downloader, self._labels, self._catch_up = downloader, labels, catch_up
-        self._locks = ChatLocks()
+        self._locks, self._pastes = ChatLocks(), PasteJoiner(pastes)
         self._in_progress: set[asyncio.Future[bool]] = set()
         self._timestamps: OrderedDict[str, float] = OrderedDict()
 
@@ -80,6 +83,9 @@ class Ingest:
         inbound = event.inbound
         if inbound.kind == "press":  # does not queue: the person sees a spinning button
             return await self._host.receive(await self._labelled(inbound))
+        return await self._pastes.store(event, self._ingest_in_order)
+
+    async def _ingest_in_order(self, event: InboundEvent) -> bool:
         async with self._locks.of(event.history_chat):
             await self._catch_up.catch_up(event.history_chat, self.ingest_missed)
             return await self._persist(event)
