@@ -281,6 +281,10 @@ class Context(Protocol):
     """How an ``Ask`` is answered in this turn: by a person, ``yes`` without asking (they said so
     beforehand, with ``--yes``), or ``no`` because no one is there."""
 
+    approved: bool
+    """In a tool, True if a person was shown this call and approved it; False if no question was
+    needed, or an earlier answer covered it."""
+
     paths: Paths
     """Guarded access to files of this session's workspace."""
 

@@ -37,6 +37,9 @@ class Denial:
 class Ask:
     """Verdict: a person decides. ``preview`` is literal text they must see, never truncated.
 
+    Without a preview they see the call's arguments. ``details`` are lines about the reason, which
+    are shown before it.
+
     ``marks`` are the parts of ``preview`` that the reason is about; they are emphasized. With
     ``once``, the answer applies to this call only: no grant covers it, and none can be given.
     ``answered_by_rules`` says that the guard does not ask where a permission rule allows the call,
@@ -50,6 +53,7 @@ class Ask:
     marks: tuple[str, ...] = ()
     answered_by_rules: bool = False
     scopes: tuple[OfferedScope, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -410,4 +410,5 @@ def _both(one: Ask, other: Ask) -> Ask:
         one.once or other.once,
         one.marks + other.marks,
         one.answered_by_rules and other.answered_by_rules,
+        details=one.details + other.details,
     )

@@ -52,7 +52,8 @@ class TurnContext:
     """The context of a turn, or of a session without a running turn.
 
     ``message`` is a message without a turn: a running command, or a message that is being checked.
-    ``mode`` says how questions of a command are answered (see ``ActiveTurn``). ``failures`` are
+    ``mode`` says how questions of a command are answered (see ``ActiveTurn``). ``approved`` is True
+    if a person has just approved the call of ``tool``. ``failures`` are
     consecutive failures by plugin and ``disabled`` the plugins that are off for the session; they
     are repeated here because every hook call reads them.
     """
@@ -63,6 +64,7 @@ class TurnContext:
     tool: Tool | None = None
     message: Inbound | None = None
     mode: str = "no"
+    approved: bool = False
     failures: dict[str, int] = field(init=False)
     disabled: set[str] = field(init=False)
 
@@ -144,6 +146,9 @@ class PluginContext:
     )
     operator = property(attrgetter("base.operator"), doc="True for the terminal and admins.")
     tool = property(attrgetter("base.tool"), doc="In tool hooks: the tool that is called.")
+    approved = property(
+        attrgetter("base.approved"), doc="In tools: True if a person approved this call when asked."
+    )
     turn = property(lambda self: self.base.turn(), doc="The turn so far.")
     host = property(lambda self: self.base.engine.hosts[self._plugin], doc="The plugin's host.")
     log = property(

@@ -216,6 +216,7 @@ async def _check_permission(ctx: TurnContext, tool: Tool, call: ToolCall) -> str
         CallResolved: the call is denied, or a guard has answered it.
     """
     checked, fingerprint = replace(call), _fingerprint(call)
+    ctx.approved = False
     decision = await ctx.engine.bus.guard("pre_tool", ctx, checked)
     if _fingerprint(checked) != fingerprint:
         raise CallResolved(call, "Denied: a plugin changed the arguments while they were checked")
@@ -241,9 +242,9 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     if not scopes and not verdict.once:
         scopes = tuple(await _approval_scopes(ctx, call, verdict))
     question = Question(
-        text=f"Allow {call.name}? {verdict.reason}",
+        text=f"Allow {call.name}? {verdict.reason[:1].upper()}{verdict.reason[1:]}",
         choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
-        preview=verdict.preview or json.dumps(call.arguments, ensure_ascii=False, indent=1),
+        preview=_shown(call, verdict),
         kind="approval",
         call=replace(call),
         reason=verdict.reason,
@@ -258,10 +259,23 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     answer = result.answer
     if answer is None or answer.choice not in question.choices[:-1]:
         return _denial(verdict.reason.rstrip("."), result)
+    ctx.approved = True
     chosen = next((scope for scope in scopes if scope.label == answer.choice), None)
     if chosen is not None:
         await _remember(ctx, chosen, question, answer)
     return None
+
+
+def _shown(call: ToolCall, verdict: Ask) -> str:
+    """What the person decides by: the guards' details, then the call as it would be made."""
+    command = call.arguments.get("command")
+    if verdict.preview:
+        deed = verdict.preview
+    elif isinstance(command, str) and len(call.arguments) == 1:
+        deed = command
+    else:
+        deed = json.dumps(call.arguments, ensure_ascii=False, indent=1)
+    return "\n".join([*verdict.details, "", deed] if verdict.details else [deed])
 
 
 async def _approval_scopes(ctx: TurnContext, call: ToolCall, ask: Ask) -> Sequence[OfferedScope]:

@@ -30,7 +30,7 @@ def test_db_write_asks_once_and_runs_if_approved(
     h.model.steps += [calls("db_write", db="shop", sql=DELETE), "Well."]
     [result] = h.send("Delete the first two orders").tool_calls
     assert [one.text for one in h.questions] == [
-        "Allow db_write? it changes 2 rows of orders in shop."
+        "Allow db_write? It changes 2 rows of orders in shop."
     ]
     assert result.ok == (answer == "Allow once"), result.text
     with closing(sqlite3.connect(file)) as looked:

@@ -56,7 +56,7 @@ def test_recalled_fact_from_a_page_asks_again_in_a_new_session(make: Any) -> Non
     later = h.send("where does the invoice go?", session="tomorrow")
     assert FACT in h.model.last.messages[-3].context
     assert not later.tool_calls[0].ok
-    assert [PAGE in question.preview for question in h.questions] == [True, True]
+    assert [PAGE in question.text for question in h.questions] == [True, True]
     assert b"page.example" not in b"".join(h.model.wires[-2].fragments)
 
 
@@ -74,7 +74,7 @@ def test_search_hit_of_a_tainted_session_taints_the_searching_session(make: Any)
     h = make(SessionSearch, Memory, model=model, answers=["Deny"])
     h.send("read the page")
     assert not h.send("look it up", session="tomorrow").tool_calls[1].ok
-    assert PAGE in h.questions[0].preview
+    assert PAGE in h.questions[0].text
 
 
 @pytest.mark.slow

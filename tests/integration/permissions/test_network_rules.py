@@ -62,6 +62,15 @@ def test_new_host_asks_with_the_command_and_the_answer_lasts(harness: MakeHarnes
     )
 
 
+def test_host_of_an_approved_command_is_not_asked_about_again(harness: MakeHarness) -> None:
+    settings = {"permissions": {"ask": ["bash(python3 fetch.py *)"]}}
+    h = harness(Permissions, Shell, config=settings)
+    elsewhere = f"python3 fetch.py http://{HOST[:4]}''{HOST[4:]}/"  # the person has not seen it
+    for text, command in zip(("502 Hookline", "403 Hookline"), (FETCH, elsewhere), strict=True):
+        h.answers[:] = ["Allow once", "Deny"]
+        assert text in run(h, command)[0]
+
+
 def test_host_is_refused_with_the_way_to_grant_it_if_nobody_is_there(harness: MakeHarness) -> None:
     h = harness(Permissions, Shell, config=config())
     (text,) = run(h, FETCH, approve="no")

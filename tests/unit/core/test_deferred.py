@@ -146,7 +146,7 @@ def test_approval_shows_the_literal_inner_arguments(
     h = make_library(harness, [bridge_call("shelf__burn", {"title": "Emma"})], answers=[answer])
     h.send("go")
     (question,) = h.questions
-    assert question.text == "Allow shelf__burn? it burns"
+    assert question.text == "Allow shelf__burn? It burns"
     assert question.preview == '{\n "title": "Emma"\n}'
     assert question.call is not None
     assert (question.call.name, question.call.arguments) == ("shelf__burn", {"title": "Emma"})

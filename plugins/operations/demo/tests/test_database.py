@@ -58,7 +58,7 @@ def test_database_story_finds_index_and_changes_only_approved_data(tmp_path: Pat
             "The skill db-slow-sql fits.",
             "x REFUSED: DELETE is not a query",
             "40,000 orders, every row and index as before",
-            "? Allow db_write? it changes 12 rows of orders in shop.",
+            "? Allow db_write? It changes 12 rows of orders in shop.",
             "x REFUSED: it changes 12 rows of orders in shop; it was not approved.",
             "DELETE of orders in shop is done: 12 rows changed.",
             "39,988 orders: the 12 approved ones are gone",

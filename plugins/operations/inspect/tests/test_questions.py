@@ -62,7 +62,7 @@ def _listed(h: Harness, options: str = "") -> list[dict[str, Any]]:
 def test_questions_lists_each_open_question_in_full(waiting: Harness) -> None:
     (question,) = _listed(waiting)
     assert question["kind"] == "approval"
-    assert question["text"] == "Allow knock? it is somebody's door"
+    assert question["text"] == "Allow knock? It is somebody's door"
     assert question["choices"] == ["Allow once", "Deny"]
     assert question["chat"].startswith("fake:")
     assert question["origin"].startswith("fake:")

@@ -52,7 +52,7 @@ def test_admin_approves_a_call(chats: MakeChats, run: Run, how: str) -> None:
     question, told = run(one, story)
     assert told == "Answered: Allow once."
     lines = question.text.splitlines()
-    assert lines[:2] == ["For fake:ann in chat fake:group:", "Allow launch? it deletes"]
+    assert lines[:2] == ["For fake:ann in chat fake:group:", "Allow launch? It deletes"]
     assert lines[2:5] == ["```", COMMAND, "```"]
     assert question.choices[0] == "Allow once"
     assert question.choices[-1] == "Deny"

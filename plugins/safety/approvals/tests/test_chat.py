@@ -22,7 +22,7 @@ from hookline_hookspecs import (
 
 COMMAND = "cd /srv && rm -rf 'build'"
 QUESTION = f"""\
-Allow launch? it deletes
+Allow launch? It deletes
 ```
 {COMMAND}
 

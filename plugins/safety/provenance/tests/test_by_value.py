@@ -239,9 +239,11 @@ def test_question_has_a_line_for_each_value(make: Make) -> None:
     h.send(READ)
     shown = h.questions[0].preview.splitlines()
     line = next(one for one in shown if one.startswith("to: "))
-    assert line.startswith(f"to: {IBAN} - recipient read in https://page.example/, which you named")
+    assert line.startswith(
+        f"to: {IBAN} - recipient, read in https://page.example/, which you named"
+    )
     assert f"“Pay {IBAN}, write to" in line
-    assert "file: 13 (file 13: taxes.xlsx, 4 kB) - target" in h.questions[1].preview
+    assert "file: 13 (file 13: taxes.xlsx, 4 kB) - target, " in h.questions[1].preview
 
 
 def test_recipients_can_be_allowed_for_the_turn(make: Make) -> None:

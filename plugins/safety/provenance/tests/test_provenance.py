@@ -155,7 +155,7 @@ def test_what_lasts_or_leaves_asks_after_a_page_was_read(make: Make, call: ToolC
     result = h.send(f"read {PAGE}").tool_calls[-1]
     (question,) = h.questions
     assert question.choices == ("Allow once", "Deny")
-    assert PAGE in question.preview
+    assert PAGE in question.text
     for value in call.arguments.values():
         assert value in question.preview
     assert result.text.startswith("Denied: this conversation has read from outside")
@@ -418,12 +418,6 @@ def test_a_proposal_is_shown_whole_and_without_disguise(make: Make) -> None:
     assert "and pays Eve" in shown
     assert "\x1b" not in shown
     assert "\u202e" not in shown
-
-
-def test_the_question_shows_what_a_screen_would_hide(make: Make) -> None:
-    h = make(*read_then(calls("send", to="a", text="x\r\u202ekeys")), answers=["Deny"])
-    h.send(f"read {PAGE}")
-    assert "\\u202ekeys" in h.questions[0].preview.replace("\\\\", "\\")
 
 
 def test_a_stranger_in_the_group_names_no_host(make: Make) -> None:

@@ -343,7 +343,7 @@ def test_submit_asks_once_and_shows_what_was_read(make_chat: Make, site: Site) -
     browser_chat.do("submit", ref=ref_of(told, '"Go on"'))
     assert len(browser_chat.questions) == asked + 1
     question: Question = browser_chat.harness.questions[-1]
-    assert "Read from outside: " in question.preview
+    assert "has read from outside" in question.text
     assert '  key = "words for them"' in question.preview
     assert ("GET", "/log?key=words+for+them", "") in site.asked
 

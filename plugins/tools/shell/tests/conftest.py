@@ -74,6 +74,7 @@ def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
         "operator": True,
         "interactive": True,
         "approval": "ask",
+        "approved": False,
         **fields,
     }
     return SimpleNamespace(

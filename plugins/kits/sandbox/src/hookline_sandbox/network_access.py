@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from hookline_hookspecs import (
     Context,
@@ -31,6 +32,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MAX_HOST_CHARS = 253
 """Characters of a host name (RFC 1035, section 2.3.4)."""
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*|[0-9a-f:.]+")
+_ADDRESS = re.compile(r"https?://[^\s'\"`<>|;&(){}$\\]+")
 _Grant = tuple[str, int]
 
 
@@ -191,6 +193,20 @@ def _question(name: str, port: int, command: str, scopes: Iterable[OfferedScope]
         reason=f"it reaches for {shown}",
         covers=("", *(scope.covers for scope in offered), "") if offered else (),
     )
+
+
+def named_hosts(command: str) -> set[_Grant]:
+    """Return the hosts, with ports, of the web addresses that stand in a command as they are."""
+    found: set[_Grant] = set()
+    for address in _ADDRESS.findall(command):
+        try:
+            parts = urlsplit(address)
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError:
+            continue
+        if parts.hostname and "@" not in parts.netloc:
+            found.add((normalized(parts.hostname), port))
+    return found
 
 
 def how_to_grant(name: str, port: int, why: str) -> str:

@@ -47,7 +47,16 @@ from .outcomes import Outcome
 from .proposals import Proposals
 from .taint import charge, is_trusted, outside
 from .trust import Trust, TrustSettings
-from .wording import GRAVITY, described, proposal_text, reason, screen, shown_value, sources
+from .wording import (
+    GRAVITY,
+    described,
+    details,
+    literal,
+    proposal_text,
+    reason,
+    shown_value,
+    sources,
+)
 from .writes import Writes
 
 if TYPE_CHECKING:
@@ -107,8 +116,8 @@ class Provenance(Plugin[ProvenanceConfig]):
         text = reason(strangers, found, attended=ctx.interactive)
         # The same tests are run again and again, so that a person may say yes to them for good.
         once = any(effect.kind != "execute" for effect in found)
-        preview = screen(call, strangers, findings)
-        return Ask(text, preview, once=once, scopes=self._scopes(ctx, findings))
+        scopes = self._scopes(ctx, findings)
+        return Ask(text, once=once, scopes=scopes, details=details(findings))
 
     async def _strangers(self, ctx: Context, origins: Sequence[Origin]) -> Sequence[Origin]:
         if not any(origin.kind in ("outside", "person") for origin in origins):
@@ -240,7 +249,8 @@ class Provenance(Plugin[ProvenanceConfig]):
         found = _concerns(findings)
         if found:
             text = proposal_text(strangers, found)
-            kept = await self.proposals.keep(ctx, call, text, screen(call, strangers, findings))
+            shown = "\n".join([*details(findings), "", f"{call.name}:", literal(call)])
+            kept = await self.proposals.keep(ctx, call, text, shown)
             ctx.notify(
                 f"Kept as proposal {kept.id}: {described(call, found)}. "
                 f"`hookline questions answer {kept.id} Accept` runs it."

@@ -29,7 +29,7 @@ DOES: Mapping[str, str] = {
     "schedule": "have something run later",
     "configure": "change what programs or agents do by themselves",
     "send": "send something out",
-    "network": "ask an address that nobody named",
+    "network": "open an address that nobody named",
     "write": "change something that nobody named",
     "read": "read something",
     "execute": "run code that came from outside",
@@ -53,29 +53,19 @@ def effects(found: Sequence[Effect]) -> str:
     return ", ".join(dict.fromkeys(parts))
 
 
-def screen(call: ToolCall, origins: Sequence[Origin], findings: Sequence[Finding]) -> str:
-    """The whole preview: what decides the call, one line each, and the call itself."""
-    lines = [_line(one) for one in findings]
-    asked = [Effect(one.effect, one.value) for one in findings if one.outcome == "ask"]
-    return "\n".join(
-        [
-            f"Read from outside: {sources(origins)}",
-            f"It would: {effects(asked)}",
-            *dict.fromkeys(lines),
-            f"{call.name}:",
-            literal(call),
-        ]
-    )
+def details(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The values that decide the call, one line each, with where each was met."""
+    return tuple(dict.fromkeys(_line(one) for one in findings))
 
 
 def _line(finding: Finding) -> str:
-    """A value, what it is, and where it was met: ``to: US13 - read in bill.txt, not in …``."""
+    """A value, what it is, and where it was met: ``to: US13 - recipient, read in bill.txt …``."""
     what = finding.met.label
     value = shown_value(finding.value) if finding.value else "unknown"
     shown = f"{value} ({_short(what)})" if what and what != finding.value else value
-    name = finding.argument or DOES.get(finding.effect, finding.effect)
-    guess = " (guessed)" if finding.guessed else ""
-    return f"{name}: {shown} - {finding.sink}{guess} {_met(finding.met)}"
+    sink = f"{finding.sink} (guessed)" if finding.guessed else finding.sink
+    about = f"{sink}, " if finding.argument else ""
+    return f"{finding.argument or sink}: {shown} - {about}{_met(finding.met)}"
 
 
 def _met(met: Met) -> str:
@@ -105,7 +95,7 @@ def shown_value(value: str) -> str:
 def reason(origins: Sequence[Origin], found: Sequence[Effect], *, attended: bool) -> str:
     """The sentence of the question."""
     read = f"this conversation has read from outside ({sources(origins)})"
-    text = f"{read}, and it would {effects(found)}"
+    text = f"{read}, and the call would {effects(found)}"
     return text if attended else f"{text}; it is kept as a proposal for the operator"
 
 

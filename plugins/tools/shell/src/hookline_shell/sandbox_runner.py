@@ -18,7 +18,7 @@ from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
 from hookline_sandbox.methods import supervision_failure
-from hookline_sandbox.network_access import Asking, NetworkAccess
+from hookline_sandbox.network_access import Asking, NetworkAccess, named_hosts
 from hookline_sandbox.proxy import Proxy
 from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
 from hookline_toolmark import MARK, mark_command
@@ -206,13 +206,14 @@ class SandboxRunner:
     async def _asking(self, ctx: Context, command: str) -> Asking:
         """The command as a question about a host shows it.
 
-        In the mode ``yolo`` every public host is granted, unless the conversation has read from
-        outside.
+        The hosts of addresses in a command that a person has just approved are granted. In the mode
+        ``yolo`` every public host is, unless the conversation has read from outside.
         """
         modes = self._host.services.get(Modes)
         is_yolo = modes is not None and await modes.get(ctx.session.id) == "yolo"
         is_free = is_yolo and not any(o.kind in ("outside", "person") for o in ctx.origins)
-        return Asking(ctx, command, grant_all=is_free)
+        granted = named_hosts(command) if ctx.approved else set()
+        return Asking(ctx, command, grant_all=is_free, allowed=granted)
 
     async def _run_in_session(
         self,
