@@ -280,7 +280,8 @@ class Engine:
         """Guarded file access to a workspace."""
         from .io.paths import PathGuard
 
-        guard = PathGuard(workspace, self._allowed_roots(), self.home)
+        edits = self.config.paths.edit_own_code
+        guard = PathGuard(workspace, self._allowed_roots(), self.home, edits_own_code=edits)
         for root in guard.roots:
             add_writable_folder(root)
         return guard

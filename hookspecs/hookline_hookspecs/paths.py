@@ -55,9 +55,13 @@ class Paths(Protocol):
     def give(self, path: Path) -> None:
         """Allow reading a file that came with a message, although it is in Hookline's home."""
 
-    def is_given(self, path: Path) -> bool:
-        """Return True if the resolved path may only be read: :meth:`give` was called for it, or
-        :meth:`allow_reading` applies to it."""
+    def write_refusal(self, path: Path) -> str | None:
+        """Return why a resolved path may only be read, or None: :meth:`give` was called for it,
+        :meth:`allow_reading` applies to it, or it is code that Hookline itself runs."""
+
+    def read_only_places(self) -> tuple[str, ...]:
+        """Return the folders and files that tools may not write, wherever the workspace is: the
+        code that Hookline itself runs (:mod:`hookline_hookspecs.own_code`)."""
 
     def allow_reading(self, path: Path) -> AbstractContextManager[None]:
         """Allow this task to read a file, or all of a folder, outside the workspace until the block
@@ -66,7 +70,7 @@ class Paths(Protocol):
     def folder(self, real: Path) -> AbstractContextManager[tuple[str, int | None]]:
         """Return the last component of a resolved path and a handle on its folder, for use as
         ``dir_fd`` (None if the system has no such handles). Missing folders are created, and no
-        link is followed. Raises ``OSError``."""
+        link is followed. Raises ``PermissionError`` if it may only be read, and ``OSError``."""
 
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""

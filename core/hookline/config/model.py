@@ -99,6 +99,9 @@ class PathsConfig(_Section):
     """What the guarded file access may reach."""
 
     allowed_roots: list[Folder] = _key([], "Folders allowed in addition to the workspace.")
+    edit_own_code: bool = _key(
+        False, "Let tools change the code that Hookline runs, to develop Hookline with itself."
+    )
 
 
 class Config(_Section):

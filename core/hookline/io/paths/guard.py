@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hookline_hookspecs import FileRisk
+from hookline_hookspecs.own_code import WHAT_TO_DO, own_code, own_code_around
 
 from . import known_places
 from .file_access import (
@@ -44,9 +45,18 @@ class PathGuard:
     workspace: where relative paths start; always allowed.
     allowed_roots: further folders (or single files), from ``paths.allowed_roots``.
     home: Hookline's own folder; refused, except for a workspace in it.
+    edits_own_code: the code that Hookline runs may be written, from ``paths.edit_own_code``.
     """
 
-    def __init__(self, workspace: Path, allowed_roots: Sequence[Path], home: Path) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        allowed_roots: Sequence[Path],
+        home: Path,
+        *,
+        edits_own_code: bool = False,
+    ) -> None:
+        self._edits_own_code = edits_own_code
         self.workspace = Path(os.path.realpath(workspace.expanduser()))
         others = (Path(os.path.realpath(root.expanduser())) for root in allowed_roots)
         self.roots = tuple(dict.fromkeys((self.workspace, *others)))
@@ -114,8 +124,11 @@ class PathGuard:
     def folder(self, real: Path) -> Iterator[tuple[str, int | None]]:
         """The last component of a resolved path, and a handle on its folder, created if missing.
 
-        No link below the root is followed. Raises ``OSError``.
+        No link below the root is followed. Raises PathRefused if it may only be read, and
+        ``OSError``.
         """
+        if reason := self.write_refusal(real):
+            raise PathRefused(reason)
         start = Path(self._root_of(str(real)) or real.anchor)
         if os.open not in os.supports_dir_fd:
             real.parent.mkdir(parents=True, exist_ok=True)
@@ -126,10 +139,26 @@ class PathGuard:
         """Allow reading a file, below ``media`` in home, that came with a message of this chat."""
         self._own.give(path)
 
-    def is_given(self, path: Path) -> bool:
-        """True for a resolved path that may only be read: `give` was called for it, or it is
-        outside the workspace and `allow_reading` applies."""
+    def write_refusal(self, path: Path) -> str | None:
+        """The sentence why a resolved path may only be read, or None.
+
+        `give` was called for it, `allow_reading` applies to it, or Hookline runs it.
+        """
         real = str(path)
+        if self._is_given(real):
+            return f"The path {shown(real)} may only be read; write a copy elsewhere."
+        if not self._edits_own_code and (own := own_code_around(real)):
+            return (
+                f"The path {shown(real)} is not changed by tools, because Hookline runs its code "
+                f"from {shown(own)}: {WHAT_TO_DO}."
+            )
+        return None
+
+    def read_only_places(self) -> tuple[str, ...]:
+        """The folders and files with the code that Hookline runs, which tools may not write."""
+        return () if self._edits_own_code else own_code()
+
+    def _is_given(self, real: str) -> bool:
         return self._own.is_given(real) or self._is_only_readable(real)
 
     @contextmanager
@@ -154,8 +183,8 @@ class PathGuard:
         bits. Raises PathRefused for a refused path, and if it is not a regular file.
         """
         real = self.resolve(path)
-        if self.is_given(real):
-            raise PathRefused(f"The path {shown(str(real))} may only be read.")
+        if reason := self.write_refusal(real):
+            raise PathRefused(reason)
         with self._folder_of(real, enter_or_make) as (name, folder):
             temporary = str(Path(name).with_name(f".hookline-{secrets.token_hex(8)}.tmp"))
             with full_path_in_errors(real):
@@ -250,7 +279,7 @@ class PathGuard:
             reason = self._by_name(asked, components(asked), asked)
         if reason := reason or self._own.reason(asked, real, parts):
             return reason
-        if self._root_of(real) is None and not self.is_given(Path(real)):
+        if self._root_of(real) is None and not self._is_given(real):
             where = "" if asked == real else f" (it leads to {shown(real)})"
             return (
                 f"The path {shown(asked)} is outside the workspace{where}. "

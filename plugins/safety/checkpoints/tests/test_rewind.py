@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -434,3 +436,21 @@ def test_allowed_folder_outside_the_workspace_is_saved(
     (line,) = [one for one in lines if one.endswith(f"in {other}")]
     chat.rewind(line.split()[0])
     assert (other / "src/a.txt").read_text() == "0"
+
+
+def test_rewind_leaves_code_that_hookline_runs(
+    chat: WorkspaceChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat.put("pkg_of_plugin/__init__.py", "")
+    chat.put("notes.txt", "before\n")
+    chat.turn("Change", lambda: chat.put("notes.txt", "after\n"))
+    chat.put("pkg_of_plugin/__init__.py", "fixed = True\n")
+    monkeypatch.syspath_prepend(str(chat.work))
+    importlib.import_module("pkg_of_plugin")
+    try:
+        answer = chat.rewind(f"{chat.hashes()[0]} all")
+    finally:
+        sys.modules.pop("pkg_of_plugin")
+    assert (chat.work / "notes.txt").read_text() == "before\n"
+    assert (chat.work / "pkg_of_plugin" / "__init__.py").read_text() == "fixed = True\n"
+    assert "Hookline runs this code" in answer

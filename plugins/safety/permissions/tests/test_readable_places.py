@@ -26,7 +26,7 @@ class Files(Plugin):
     def write_file(self, ctx: Context, path: str, content: str = "") -> str:
         """Write."""
         real = ctx.paths.resolve(path)
-        return "read only" if ctx.paths.is_given(real) else "written"
+        return "read only" if ctx.paths.write_refusal(real) else "written"
 
 
 def results(h: Harness, *steps: Any) -> list[str]:

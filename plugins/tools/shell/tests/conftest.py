@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from hookline_hookspecs import Ask, Deny, Stash, ToolCall
+from hookline_hookspecs.own_code import own_code
 from hookline_sandbox import Found, Method, found
 from hookline_shell import Shell, ShellConfig
 
@@ -44,6 +45,9 @@ class Fenced:
         if secret & set(Path(whole).parts) or name.endswith((".pem", ".key")):
             return f"{path} may hold secrets"
         return None
+
+    def read_only_places(self) -> tuple[str, ...]:
+        return own_code()
 
     def caution(self, path: str) -> str | None:
         """A few of the files that the real list names."""

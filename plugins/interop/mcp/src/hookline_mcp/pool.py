@@ -198,7 +198,8 @@ class ConnectionPool:
 
             proxy = await transport.stack.enter_async_context(Proxy(self._host.http))
             socket = proxy.socket
-        places = Places(folder, folder, (lambda _: None) if config.cwd else paths.check_path)
+        refused = (lambda _: None) if config.cwd else paths.check_path
+        places = Places(folder, folder, refused, read_only=paths.read_only_places())
         transport.hint = (
             "; in the sandbox it can only read its workspace, installed programs, and the folders "
             "under its `read_only` and `writable`"

@@ -134,8 +134,12 @@ def _within(view: View) -> Iterator[_Mount]:
     """Yield mounts that hide or protect paths in the visible folders."""
     if within(view.home, view.visible()):
         yield from _covered(view.home)
-    for kind, paths in (("--bind", view.findings.pinned), ("--ro-bind", view.findings.frozen)):
-        for path in paths:
+    sealed = [Path(path) for path in view.read_only_inside]
+    pinned = [*view.findings.pinned, *view.around_read_only()]
+    pinned = [path for path in pinned if not within(path, sealed)]  # it would be writable there
+    read_only = [*view.findings.frozen, *view.read_only_inside]
+    for kind, paths in (("--bind", pinned), ("--ro-bind", read_only)):
+        for path in dict.fromkeys(paths):
             if os.path.lexists(path):  # a mount on a missing path would create it
                 yield _bound(kind, path, path)
     for path in view.findings.hidden:

@@ -56,6 +56,7 @@ def rules(view: View) -> dict[str, list[str]]:
     hidden = set(_hidden(view))
     kept = set(view.kept)
     frozen = [path for path in view.findings.frozen if path not in kept]
+    frozen += view.read_only_inside
     barred = hidden.union(frozen) - kept
     for kind, places in (("read", view.read_only), ("write", view.writable)):
         for place in places:

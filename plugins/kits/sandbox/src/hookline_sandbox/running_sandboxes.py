@@ -62,6 +62,8 @@ class RunningSandbox:
         """Whether it shows exactly this view; what it hides or protects in addition may be gone."""
         if not self.server.is_alive or _folders(view) != _folders(self.view):
             return False
+        if not {*view.read_only_inside} <= {*self.view.read_only_inside}:
+            return False
         if self.confinement is not None:  # the findings go to each command
             return self.view.findings.hidden == view.findings.hidden
         hidden = set(view.findings.hidden)
@@ -231,7 +233,7 @@ def _folders(view: View) -> tuple[object, ...]:
 def _identities(view: View) -> dict[str, _Identity]:
     """Return device and inode of each hidden or protected file."""
     found: dict[str, _Identity] = {}
-    for path in (*view.findings.hidden, *view.findings.frozen):
+    for path in (*view.findings.hidden, *view.findings.frozen, *view.read_only_inside):
         try:
             state = os.lstat(path)
         except OSError:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from hookline_hookspecs.own_code import own_code
 
 from . import bubblewrap, namespaces
 from .command_server import landlock_server_argv, server_argv
@@ -46,13 +48,15 @@ class Places:
     """The places of one program. ``refused`` returns why file tools may not open a path.
 
     shows_secrets: files such as ``.env`` are visible in the workspace if Landlock is used, because
-    it cannot hide a file and permit new ones beside it.
+    it cannot hide a file and permit new ones beside it. read_only: real paths that no program
+    changes, such as the code that Hookline runs.
     """
 
     folder: Path
     workspace: Path
     refused: Callable[[str], str | None]
     shows_secrets: bool = False
+    read_only: tuple[str, ...] = field(default_factory=own_code)
 
 
 class Sandbox:
@@ -152,9 +156,7 @@ class Sandbox:
         repository = outer_repository(workspace)
         findings = self.findings(places)
         frozen = [*findings.frozen, *_targets(findings.links, workspace)]
-        own = Path(__file__).parent.resolve()
-        if within(own, [workspace]):  # the sandbox's own code
-            frozen.append(str(own))
+        roots = [workspace, *([repository] if repository else []), *self._writable]
         shown = programs(environment, workspace, self._home)
         private = self._private.folder(key)
         furnish(private / "home", shown)
@@ -169,6 +171,7 @@ class Sandbox:
             proxy,
             local_ports if proxy is not None else (),
             frozenset(kept).intersection(self._to_keep(places, findings)),
+            read_only_inside=_inside(places.read_only, roots),
         )
 
     def findings(self, places: Places) -> Findings:
@@ -270,6 +273,17 @@ def _shown_secrets(places: Places, findings: Findings) -> list[str]:
         for path in findings.hidden
         if os.path.basename(path).lower() not in names and not path.endswith(below)  # noqa: PTH119
     ]
+
+
+def _inside(read_only: Iterable[str], roots: Sequence[Path]) -> tuple[str, ...]:
+    """Return the read-only places in the writable folders ``roots``, and roots in such a place."""
+    found = [
+        place if within(place, [root]) else str(root)
+        for place in read_only
+        for root in roots
+        if within(place, [root]) or within(root, [Path(place)])
+    ]
+    return tuple(dict.fromkeys(place for place in found if os.path.exists(place)))  # noqa: PTH110
 
 
 def _targets(links: Sequence[str], workspace: Path) -> list[str]:

@@ -75,7 +75,7 @@ def _protected(view: View) -> Iterator[str]:
     hidden = list(view.findings.hidden)
     if within(view.home, view.visible()):
         hidden.append(str(view.home))
-    frozen = list(view.findings.frozen)
+    frozen = [*view.findings.frozen, *view.read_only_inside]
     around = _around([*hidden, *frozen, *view.findings.pinned], view)
     yield _rule("deny", "file-write*", _subpaths(frozen))
     yield _rule("deny", "file-read* file-write*", _subpaths(hidden))

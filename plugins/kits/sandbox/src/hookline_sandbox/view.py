@@ -21,6 +21,7 @@ class View:
     proxy_port: the machine's port of a proxy, for macOS; 0 = no network.
     kept: paths in ``findings`` that a program may change under Landlock, because they are put back
     afterwards.
+    read_only_inside: paths in writable folders that no program may change or move.
     local_ports: ports of this machine that the proxy leads to, at the sandbox's own loopback.
     proxy: the Unix socket of a :class:`~hookline_sandbox.proxy.Proxy`; None = no network.
     """
@@ -36,6 +37,19 @@ class View:
     local_ports: tuple[int, ...] = ()
     kept: frozenset[str] = frozenset()
     proxy_port: int = 0
+    read_only_inside: tuple[str, ...] = ()
+
+    def around_read_only(self) -> list[str]:
+        """Return the folders that contain a part of ``read_only_inside``: one that is moved would
+        take it along."""
+        roots = {str(root) for root in (*self.visible(), self.repository) if root is not None}
+        around: dict[str, None] = {}
+        for path in self.read_only_inside:
+            folder = path
+            while folder not in roots and folder != "/":
+                folder = str(Path(folder).parent)
+                around[folder] = None
+        return [folder for folder in around if folder not in roots]
 
     def visible(self) -> list[Path]:
         """Return the folders of the machine that are visible besides the system."""

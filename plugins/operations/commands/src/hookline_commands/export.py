@@ -40,6 +40,8 @@ def export_path(paths: Paths, name: str, session: Session) -> Path:
         file /= default
     if reason := paths.caution(str(file)):
         raise HooklineError(f"Cannot write {file}: {reason}")
+    if reason := paths.write_refusal(file):
+        raise HooklineError(reason)
     if file.exists():
         raise HooklineError(f"{file} already exists. Choose another: /export FILE")
     return file

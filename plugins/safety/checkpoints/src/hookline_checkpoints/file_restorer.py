@@ -53,7 +53,10 @@ class FileRestorer:
             )
             files = own(present, content, calls, within)
             _require_known(within, files)
-            work = files.chosen(owners, within)
+            work = rewind.without_read_only(
+                files.chosen(owners, within),
+                lambda path: self._paths.write_refusal(target.folder / path) is not None,
+            )
             done = await self._apply(target, files, work)
         with suppress(CheckpointError, OSError):
             await keeper.keep_histories(present, target.folder, label.ref, self._now)

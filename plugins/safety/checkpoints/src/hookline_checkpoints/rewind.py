@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK
@@ -33,6 +33,7 @@ SKIP_REASONS = {
     "special": "it is not a regular file",
     "git": "it belongs to a git repository",
     "own": "it is Hookline's own",
+    "running": "Hookline runs this code",
     "excluded": "it is a folder of dependencies or build results",
     "ignored": "it is ignored",
     "secret": "its name is that of a secret",
@@ -109,6 +110,16 @@ def selected(work: RewindPlan, chosen: Callable[[str], bool]) -> RewindPlan:
         [path for path in work.write if chosen(path)],
         modes,
         work.skipped,
+    )
+
+
+def without_read_only(work: RewindPlan, is_read_only: Callable[[str], bool]) -> RewindPlan:
+    """Return the plan without paths that tools may not write; they are skipped."""
+    paths = [*work.remove, *work.remove_folders, *work.make, *work.write, *work.modes]
+    kept = {path for path in paths if is_read_only(path)}
+    chosen = selected(work, lambda path: path.rstrip("/") not in kept)
+    return replace(
+        chosen, skipped={**chosen.skipped, **dict.fromkeys(kept, SKIP_REASONS["running"])}
     )
 
 

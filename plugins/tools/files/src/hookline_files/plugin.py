@@ -255,8 +255,8 @@ class Files(Plugin[FilesConfig]):
         return [f"Note: {path} existed and had not been read in this session."]
 
     def _writable(self, ctx: Context, real: Path, path: str) -> Path:
-        if ctx.paths.is_given(real):
-            raise Refused(f"{path} may only be read; write a copy elsewhere")
+        if reason := ctx.paths.write_refusal(real):
+            raise Refused(reason)
         return real
 
     def _existing(self, ctx: Context, path: str) -> Path:

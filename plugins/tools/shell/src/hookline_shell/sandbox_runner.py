@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Ask, CheckResult, Deny, Modes, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.own_code import WHAT_TO_DO
 from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
@@ -36,6 +38,8 @@ _WARNED_KEY = "no_sandbox_warned"
 _MAX_SHOWN_ADDRESSES = 20
 """Reached addresses that a result names as its origins."""
 _MAX_SHOWN_NAMES = 8
+_READ_ONLY = re.compile(r"Read-only file system|Permission denied|os error (?:30|13)\b")
+"""How programs report that a file of the sandbox is read-only (EROFS, with Landlock EACCES)."""
 MAX_REASON_CHARS = 300
 """Characters of a call's reason that the question shows."""
 
@@ -111,7 +115,7 @@ class SandboxRunner:
                 "The /tmp and home of the sandbox had more than "
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
-        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path, ctx.operator)
+        places = _places(ctx, folder, shows_secrets=ctx.operator)
         if undone := await self._guard.before(places):
             ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
         try:
@@ -121,6 +125,8 @@ class SandboxRunner:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
             undone = await asyncio.shield(after)
+        if note := read_only_note(done.result.text, places):
+            done = replace(done, notes=(*done.notes, note))
         if not undone:
             return done
         note = f"put back, because only a person may change it: {listed(undone)}"
@@ -136,7 +142,7 @@ class SandboxRunner:
     ) -> SandboxedResult:
         """Run ``argv`` outside of the sandbox, after putting back what background processes in the
         sandbox have changed in files that it may follow. The result has no origins."""
-        places = Places(folder, ctx.paths.workspace, ctx.paths.check_path)
+        places = _places(ctx, folder)
         if undone := await self._guard.around_outside(places):
             ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
         try:
@@ -273,8 +279,7 @@ class SandboxRunner:
 
     async def put_back(self, ctx: Context) -> None:
         """Put back what commands of this workspace that still run have changed."""
-        workspace = ctx.paths.workspace
-        await self._guard.put_back_now(Places(workspace, workspace, ctx.paths.check_path))
+        await self._guard.put_back_now(_places(ctx, ctx.paths.workspace))
 
     async def end_session(self, session: str) -> None:
         """End the sandboxes of a session, and remove its private folders."""
@@ -329,6 +334,28 @@ def outside_refusal(ctx: Context, mode: Mode | None) -> str:
     """
     if mode == "yolo" or ctx.approval != "ask":
         return "outside the sandbox only a person can let a command run, and none is asked here"
+    return ""
+
+
+def _places(ctx: Context, folder: Path, *, shows_secrets: bool = False) -> Places:
+    paths = ctx.paths
+    return Places(
+        folder, paths.workspace, paths.check_path, shows_secrets, paths.read_only_places()
+    )
+
+
+def read_only_note(text: str, places: Places) -> str:
+    """Why a program could not change Hookline's own code; empty if nothing says that it tried."""
+    if not _READ_ONLY.search(text):
+        return ""
+    workspace = places.workspace
+    for place in places.read_only:
+        if Path(place).is_relative_to(workspace) and (
+            place in text or f"{Path(place).relative_to(workspace)}/" in text
+        ):
+            return (
+                f"{place} cannot be changed, because Hookline runs its code from it: {WHAT_TO_DO}"
+            )
     return ""
 
 
