@@ -7,9 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from hookline_hookspecs import Host, Origin
+from hookline_hookspecs import Host, Origin, Session
 
-__all__ = ["FileOrigins", "local_file_origins", "origins_of", "received_file_origins"]
+__all__ = [
+    "BackgroundCommands",
+    "FileOrigins",
+    "local_file_origins",
+    "origins_of",
+    "received_file_origins",
+]
 
 DOWNLOAD_ATTRIBUTES = ("user.xdg.origin.url", "user.xdg.referrer.url")
 """Extended attributes in which browsers and download tools note a file's address (freedesktop.org,
@@ -23,6 +29,13 @@ class FileOrigins(Protocol):
 
     async def of(self, paths: Iterable[Path]) -> tuple[Origin, ...]:
         """Return the origins of files from outside; a folder stands for all files in it."""
+
+
+class BackgroundCommands(Protocol):
+    """Knows which sessions have left commands running; offered by each plugin that runs some."""
+
+    async def has_running(self, session: Session) -> bool:
+        """Return True if processes that the session started may still write files."""
 
 
 async def origins_of(host: Host, paths: Iterable[Path]) -> tuple[Origin, ...]:

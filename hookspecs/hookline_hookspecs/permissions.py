@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .host import Context
     from .messages import ToolCall
     from .origins import Effect
@@ -98,6 +100,13 @@ class CommandEffects(Protocol):
         """Return what a call of ``bash`` may do. Nothing is run, and no script is read.
 
         Empty for a command whose programs only read, or change files of the workspace.
+        """
+
+    def files_read(self, call: ToolCall, paths: Paths) -> Sequence[Path] | None:
+        """Return every file that a call of ``bash`` can read; None if that cannot be known.
+
+        Only programs that open nothing but the files among their words are known, such as ``cat``,
+        and those that print no content, such as ``ls``. Files of the system do not count.
         """
 
 

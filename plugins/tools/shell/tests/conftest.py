@@ -107,7 +107,11 @@ def plugin(**config: Any) -> Shell:
         http=Http(),
         env=os.environ,
         home=Path(tempfile.gettempdir()) / "no-such-hookline-home",
-        services=SimpleNamespace(get=lambda protocol: None, provide=lambda protocol, service: None),
+        services=SimpleNamespace(
+            get=lambda protocol: None,
+            provide=lambda protocol, service: None,
+            add=lambda protocol, service: None,
+        ),
         now=time.time,
     )
     shell = Shell(ShellConfig(**config), host)

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias
 
 from hookline_hookspecs import (
@@ -120,6 +121,12 @@ class Permissions(Plugin[PermissionsConfig]):
         from .command_effects import command_effects
 
         return command_effects(call, paths)
+
+    def files_read(self, call: ToolCall, paths: Paths) -> Sequence[Path] | None:
+        """Return every file that a call of ``bash`` can read; None if that cannot be known."""
+        from .files_read import files_read
+
+        return files_read(call, paths)
 
     async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
         """Return up to three scopes that would have allowed this call."""

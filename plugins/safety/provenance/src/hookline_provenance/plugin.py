@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import (
     Ask,
+    CommandEffects,
     Context,
     Deny,
     Effect,
@@ -27,6 +28,7 @@ from hookline_hookspecs import (
     Plugin,
     Question,
     Route,
+    Session,
     TextBlock,
     Tool,
     ToolCall,
@@ -219,6 +221,25 @@ class Provenance(Plugin[ProvenanceConfig]):
         files = named.named(call, ctx.effects(call), _folder(ctx, call))
         if files and (origins := await self._writes.of(files)):
             ctx.stash[call.id] = origins
+        if isinstance(call.arguments.get("command"), str):
+            ctx.stash[f"read {call.id}"] = await self._readable(ctx, call)
+
+    async def _readable(self, ctx: Context, call: ToolCall) -> tuple[Origin, ...]:
+        """The origins of the files that a command can read, as far as from outside.
+
+        If these cannot be known, all files of its folders count, and of a repository those that
+        were deleted too.
+        """
+        reader = self.host.services.get(CommandEffects)
+        known = reader.files_read(call, ctx.paths) if reader is not None else None
+        if known is not None:
+            return await self._writes.of(known)
+        folders = _folders(ctx, call)
+        past = await self._writes.in_history(folders) if "git" in call.arguments["command"] else ()
+        others = await self._writes.elsewhere(
+            folders, lambda path: ctx.paths.check_path(path) is None
+        )
+        return merge_origins(await self._writes.of(folders), past, others)
 
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
@@ -298,15 +319,19 @@ class Provenance(Plugin[ProvenanceConfig]):
             if effect.kind == "read" and effect.target
         ]
         before = ctx.stash.pop(result.call.id, ())
+        readable = ctx.stash.pop(f"read {result.call.id}", None)
+        if readable is not None:
+            paths = []  # of a command, all that it can read was looked at before
         ran = before if any(effect.kind == "execute" for effect in effects) else ()
-        read = merge_origins(await self._writes.of(paths) if paths else (), ran)
+        read = merge_origins(await self._writes.of(paths) if paths else (), ran, readable or ())
         origins = merge_origins(result.origins, read)
         if not tool.read_only:
             known = merge_origins(ctx.origins, origins, before)
             strangers = await self._strangers(ctx, known)
             if strangers:
                 began = ctx.stash.pop(f"began {result.call.id}", time.time() - result.seconds)
-                await self._writes.note(ctx.session.id, began, strangers)
+                folders = _written(ctx, result.call, effects)
+                await self._writes.note(ctx.session, began, strangers, folders)
         return replace(result, origins=origins) if read else None
 
     # People
@@ -332,6 +357,11 @@ class Provenance(Plugin[ProvenanceConfig]):
         from .pages import TrustPage
 
         TrustPage(self.host, self.trust).register(register)
+
+    @hookimpl(trylast=True)
+    async def end_of_session(self, ctx: Context, session: Session) -> None:
+        """Mark what background commands wrote last."""
+        await self._writes.look_again()
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
@@ -361,6 +391,20 @@ def _chat(ctx: Context) -> str:
 def _person(ctx: Context) -> str:
     inbound = ctx.turn.inbound
     return f"{inbound.channel}:{inbound.user_id}" if inbound.user_id else ""
+
+
+def _folders(ctx: Context, call: ToolCall) -> list[Path]:
+    """The folders that a command can read and write: the workspace, and where it runs."""
+    return list(dict.fromkeys((ctx.paths.workspace, _folder(ctx, call))))
+
+
+def _written(ctx: Context, call: ToolCall, effects: Sequence[Effect]) -> list[Path]:
+    """The files that a call may have written, and folders with such files."""
+    kinds = {effect.kind for effect in effects}
+    if "command" in call.arguments or kinds & {"execute", "unknown"}:
+        return _folders(ctx, call)
+    changed = [effect.target for effect in effects if effect.kind in ("write", "configure")]
+    return [ctx.paths.workspace / target for target in changed if target]
 
 
 def _folder(ctx: Context, call: ToolCall) -> Path:

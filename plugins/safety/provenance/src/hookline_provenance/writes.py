@@ -1,7 +1,9 @@
 """Files that came from outside: attachments, downloads, and what a tainted session has written.
 
-A call's writing is not watched. What is kept is when it ran: a file whose status changed meanwhile
-(``st_ctime``, which no program can set) was written by it, whoever wrote it and wherever to.
+A call's writing is not watched. What is kept is when it ran, because a file whose status changed
+meanwhile (``st_ctime``, which no program can set) was written by it, wherever to; and the path and
+content of each file of its folders that changed, so that a copy, or a file that was only touched or
+restored by other means, keeps the mark.
 """
 
 from __future__ import annotations
@@ -10,103 +12,183 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from hookline_hookspecs import Host, Origin, merge_origins, origins_from_json, origins_to_json
+from hookline_hookspecs import (
+    Host,
+    Origin,
+    Session,
+    Transaction,
+    merge_origins,
+    origins_from_json,
+    origins_to_json,
+)
+from hookline_hookspecs.file_origins import BackgroundCommands
 
-_NAMES = "md txt rst csv tsv log html pdf pyc png jpg jpeg gif svg webp"
-INERT = frozenset([f".{name}" for name in _NAMES.split(" ")])
-"""Endings of files that no program takes for a program because it finds them in a folder."""
-MOST, MOST_PROGRAMS = 2_000, 20_000
-"""Entries of a folder, at any depth, that are looked at where it is read, and before it is run."""
+from .marks import INERT, FileCheck, Marks
+
 KEPT = 90 * 86_400.0
-"""Seconds after which a call's time is forgotten."""
+"""Seconds after which a call's time, and a file that it wrote, are forgotten."""
 SLACK = 0.02
 """Seconds that a file system's clock may be behind: it stamps at the kernel's tick, every 1 to 10
 ms."""
-_SOURCE = "user.xdg.origin.url"
-"""The attribute in which browsers, curl and wget note where a file came from (freedesktop.org,
-CommonExtendedAttributes)."""
+
+
+@dataclass(slots=True)
+class _OpenWrite:
+    """A session with commands that still run: when the first began, and where they may write."""
+
+    session: Session
+    began: float
+    folders: dict[Path, None]
+    origins: tuple[Origin, ...]
 
 
 class Writes:
-    """The times at which sessions that had read from outside were at work."""
+    """The times at which sessions that had read from outside were at work, and what they wrote."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._check = FileCheck()
+        self._media = os.path.realpath(host.home / "media") + os.sep
+        self._marks = Marks(self._media)
+        self._version: tuple[object, ...] = ()
+        self._open: dict[str, _OpenWrite] = {}
 
-    async def note(self, session_id: str, began: float, origins: Sequence[Origin]) -> None:
-        """A call of the session, which ``began`` at that Unix time, has ended."""
-        row = {"session_id": session_id, "started": began - SLACK, "ended": time.time()}
-        text = json.dumps(origins_to_json(origins), ensure_ascii=False)
+    async def note(
+        self, session: Session, began: float, origins: Sequence[Origin], folders: Sequence[Path]
+    ) -> None:
+        """A call of the session, which ``began`` at that Unix time, has ended.
+
+        ``folders`` are files, and folders with files, that it may have written.
+        """
+        row = {"session_id": session.id, "started": began - SLACK, "ended": time.time()}
+        text = _as_text(origins)
         storage = self._host.storage
         if not await storage.execute("extend_write", **row, origins=text):
             await storage.execute("add_write", **row, origins=text)
+        if folders:
+            await self._mark_changed(folders, began - SLACK, text)
+            if await self._has_running(session):
+                fresh = _OpenWrite(session, began - SLACK, {}, ())
+                left = self._open.setdefault(session.id, fresh)
+                left.folders.update(dict.fromkeys(folders))
+                left.origins = merge_origins(left.origins, tuple(origins))
+
+    async def _has_running(self, session: Session) -> bool:
+        for one in self._host.services.all(BackgroundCommands):
+            if await one.has_running(session):
+                return True
+        return False
+
+    async def _mark_changed(self, folders: Iterable[Path], began: float, origins: str) -> None:
+        changed = await asyncio.to_thread(self._check.changed_since, list(folders), began)
+        known = self._marks
+        new = [o for o in changed if o.path not in known.paths or o.digest not in known.contents]
+        noted = time.time()
+
+        def store(tables: Transaction) -> None:
+            for one in new:
+                tables.execute(
+                    "mark_file",
+                    path=one.path,
+                    digest=one.digest,
+                    size=one.size,
+                    origins=origins,
+                    noted=noted,
+                )
+
+        if new:
+            await self._host.storage.transact(store)
+
+    async def look_again(self) -> None:
+        """Mark what commands have written that were left running."""
+        for key, left in list(self._open.items()):
+            if not await self._has_running(left.session):
+                self._open.pop(key, None)
+            await self._mark_changed(left.folders, left.began, _as_text(left.origins))
 
     async def of(self, paths: Iterable[Path], *, programs: bool = False) -> tuple[Origin, ...]:
         """Where files came from, as far as from outside; a folder stands for what is in it.
 
         With ``programs``, for what is in it but prose, tables and pictures, which nothing runs.
         """
-        media, endings = self._host.home / "media", INERT if programs else frozenset()
         given = list(paths)
+        if not given:
+            return ()
+        marks = await self.marks()
+        left_out = INERT if programs else frozenset[str]()
         if len(given) == 1 and not os.path.isdir(given[0]):  # noqa: ASYNC240, PTH112
-            changed, found = _looked_at(given, media, endings)  # less than what a thread costs
-        else:
-            changed, found = await asyncio.to_thread(_looked_at, given, media, endings)
-        if changed:
-            rows = await self._host.storage.fetch("writes_since", oldest=min(changed))
-            for row in rows:
-                if any(row["started"] <= at <= row["ended"] for at in changed):
-                    found += origins_from_json(json.loads(row["origins"]))
-        return merge_origins(found)
+            return self._check.origins(given, marks, left_out)  # less than what a thread costs
+        return await asyncio.to_thread(self._check.origins, given, marks, left_out)
+
+    async def in_history(self, folders: Iterable[Path]) -> tuple[Origin, ...]:
+        """The origins of files below folders with a repository, which its history may hold."""
+        marks = await self.marks()
+        if not marks.paths:
+            return ()
+
+        def look() -> list[str]:
+            return [os.path.realpath(one) for one in folders if (one / ".git").exists()]
+
+        return merge_origins(*map(marks.below, await asyncio.to_thread(look)))
+
+    async def elsewhere(
+        self, folders: Iterable[Path], may_read: Callable[[str], bool]
+    ) -> tuple[Origin, ...]:
+        """The origins of marked files that are not below folders, but may be read too."""
+        marks = await self.marks()
+        inside = tuple(f"{os.path.realpath(one)}{os.sep}" for one in folders)  # noqa: ASYNC240
+        others = [path for path in marks.paths if not path.startswith(inside)]
+        if not others:
+            return ()
+
+        def look() -> list[str]:
+            return [path for path in others if os.path.lexists(path) and may_read(path)]
+
+        found = await asyncio.to_thread(look)
+        return merge_origins(*(marks.paths[path] for path in found))
+
+    async def marks(self) -> Marks:
+        """What is known now; other processes write to the same store."""
+        if self._open:
+            await self.look_again()
+        storage = self._host.storage
+        row = (await storage.fetch("marks_version"))[0]
+        version = (row["writes"], row["written"], row["files"], row["noted"])
+        if version != self._version:
+            self._marks, self._version = await self._loaded(), version
+        return self._marks
+
+    async def _loaded(self) -> Marks:
+        storage = self._host.storage
+        windows = [
+            (float(row["started"]), float(row["ended"]), _origins(row["origins"]))
+            for row in await storage.fetch("writes")
+        ]
+        paths: dict[str, tuple[Origin, ...]] = {}
+        contents: dict[str, tuple[Origin, ...]] = {}
+        sizes: set[int] = set()
+        for row in await storage.fetch("marked_files"):
+            origins = _origins(row["origins"])
+            paths[row["path"]] = merge_origins(paths.get(row["path"], ()), origins)
+            if digest := row["digest"]:
+                contents[digest] = merge_origins(contents.get(digest, ()), origins)
+                sizes.add(row["size"])
+        return Marks(self._media, windows, paths, contents, frozenset(sizes))
 
     async def forget(self) -> None:
-        """Delete the times of long ago."""
-        await self._host.storage.execute("drop_writes", before=time.time() - KEPT)
+        """Delete what is long ago."""
+        before = time.time() - KEPT
+        await self._host.storage.execute("drop_writes", before=before)
+        await self._host.storage.execute("drop_files", before=before)
 
 
-def _looked_at(
-    paths: Sequence[Path], media: Path, left_out: Collection[str]
-) -> tuple[list[float], list[Origin]]:
-    """When the files' status changed, and what the files themselves say of where they came from."""
-    changed: list[float] = []
-    found: list[Origin] = []
-    inside = os.path.realpath(media) + os.sep
-    for path in paths:
-        for file in _files(os.path.realpath(path), left_out):
-            try:  # a link in /proc may be nobody's to read, and what it leads to neither
-                real = os.path.realpath(file) if os.path.islink(file) else file  # noqa: PTH114
-                changed.append(os.stat(real).st_ctime)  # noqa: PTH116
-            except OSError:
-                continue
-            if real.startswith(inside):
-                found.append(Origin("outside", f"attachment {os.path.basename(real)}"))  # noqa: PTH119
-            elif source := _noted_source(real):
-                found.append(Origin("outside", source))
-    return changed, found
+def _as_text(origins: Sequence[Origin]) -> str:
+    return json.dumps(origins_to_json(origins), ensure_ascii=False)
 
 
-def _files(path: str, left_out: Collection[str]) -> Iterator[str]:
-    if not os.path.isdir(path):  # noqa: PTH112
-        yield path
-        return
-    left = MOST_PROGRAMS if left_out else MOST
-    for folder, _, names in os.walk(path):
-        for name in names:
-            if os.path.splitext(name)[1].lower() in left_out:  # noqa: PTH122
-                continue
-            yield os.path.join(folder, name)  # noqa: PTH118
-            left -= 1
-            if not left:
-                return
-
-
-def _noted_source(file: str) -> str:
-    if not hasattr(os, "getxattr"):
-        return ""
-    try:
-        return os.getxattr(file, _SOURCE).decode("utf-8", "replace")[:2000]
-    except OSError:
-        return ""
+def _origins(text: str) -> tuple[Origin, ...]:
+    return origins_from_json(json.loads(text))

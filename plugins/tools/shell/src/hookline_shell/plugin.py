@@ -36,6 +36,7 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.file_origins import BackgroundCommands
 
 from .config import ShellConfig
 
@@ -81,6 +82,7 @@ class Shell(Plugin[ShellConfig]):
         self._jobs = BackgroundJobs()
         host.services.provide(CommandSandbox, self)
         host.services.provide(CommandCheck, self)
+        host.services.add(BackgroundCommands, self)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
@@ -146,6 +148,10 @@ class Shell(Plugin[ShellConfig]):
         if verdict is None and not sandboxed:
             verdict = Ask("it would run without a sandbox", command, answered_by_rules=True)
         return CheckedCommand(verdict, sandboxed)
+
+    async def has_running(self, session: Session) -> bool:
+        """Return True if the session has background jobs."""
+        return bool(await self._jobs.running(session))
 
     async def _mode(self, ctx: Context) -> Mode | None:
         modes = self.host.services.get(Modes)

@@ -6,8 +6,25 @@ WHERE session_id = :session_id AND ended >= :started AND started <= :started;
 INSERT INTO provenance_writes (session_id, started, ended, origins)
 VALUES (:session_id, :started, :ended, :origins);
 
--- name: writes_since
-SELECT started, ended, origins FROM provenance_writes WHERE ended >= :oldest;
+-- name: marks_version
+SELECT (SELECT COUNT(*) FROM provenance_writes) AS writes,
+       (SELECT MAX(ended) FROM provenance_writes) AS written,
+       (SELECT COUNT(*) FROM provenance_files) AS files,
+       (SELECT MAX(noted) FROM provenance_files) AS noted;
+
+-- name: writes
+SELECT started, ended, origins FROM provenance_writes ORDER BY started;
+
+-- name: marked_files
+SELECT path, digest, size, origins FROM provenance_files;
+
+-- name: mark_file!
+INSERT INTO provenance_files (path, digest, size, origins, noted)
+VALUES (:path, :digest, :size, :origins, :noted)
+ON CONFLICT (path, digest) DO UPDATE SET origins = :origins, noted = :noted;
 
 -- name: drop_writes!
 DELETE FROM provenance_writes WHERE ended < :before;
+
+-- name: drop_files!
+DELETE FROM provenance_files WHERE noted < :before;

@@ -1,0 +1,169 @@
+"""Which files came from outside: by when they changed, by path, and by content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+
+from hookline_hookspecs import Origin, merge_origins
+from hookline_hookspecs.file_origins import local_file_origins
+
+_NAMES = "md txt rst csv tsv log html pdf pyc png jpg jpeg gif svg webp"
+INERT = frozenset([f".{name}" for name in _NAMES.split(" ")])
+"""Endings of files that no program takes for a program because it finds them in a folder."""
+MAX_FILES = 100_000
+"""Files of a folder, at any depth, that are looked at; in a larger one, every mark below counts."""
+MAX_HASHED_FILES = 5_000
+MAX_HASHED_BYTES = 16 * 2**20
+"""Bytes of a file that is known by its content; a larger one is known by its path only."""
+MIN_HASHED_BYTES = 4
+"""Bytes of a file that is known by its content: an empty list or object is in many files."""
+_OF_GIT = frozenset({"index", "FETCH_HEAD", "ORIG_HEAD", "HEAD"})
+"""Files in ``.git`` that hold no content, and that reading commands write."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFile:
+    """A file that a session wrote which had read from outside."""
+
+    path: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is known of files from outside.
+
+    Attributes:
+        windows: when sessions that had read from outside were at work (Unix seconds), by start.
+        paths: the real paths that they wrote.
+        contents: the SHA-256 digests of what they wrote.
+        sizes: the sizes in bytes of these contents.
+        media: the folder of received files.
+    """
+
+    media: str
+    windows: Sequence[tuple[float, float, tuple[Origin, ...]]] = ()
+    paths: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
+    contents: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
+    sizes: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_starts", [one[0] for one in self.windows])
+        object.__setattr__(self, "_latest", list(accumulate((o[1] for o in self.windows), max)))
+
+    _starts: Sequence[float] = field(init=False, repr=False)
+    _latest: Sequence[float] = field(init=False, repr=False)
+
+    def written_at(self, changed: float) -> tuple[Origin, ...]:
+        """The origins of a file whose status changed at a time."""
+        found: tuple[Origin, ...] = ()
+        at = bisect_right(self._starts, changed) - 1
+        while at >= 0 and self._latest[at] >= changed:
+            _, ended, origins = self.windows[at]
+            if ended >= changed:
+                found = merge_origins(found, origins)
+            at -= 1
+        return found
+
+    def below(self, folder: str) -> tuple[Origin, ...]:
+        """The origins of every path below a folder, existing or not."""
+        inside = folder.rstrip("/") + "/"
+        return merge_origins(*(o for path, o in self.paths.items() if path.startswith(inside)))
+
+
+class FileCheck:
+    """Looks at files; remembers the digests of those that have not changed."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, tuple[int, str]] = {}
+
+    def origins(
+        self, paths: Iterable[Path], marks: Marks, left_out: Collection[str] = ()
+    ) -> tuple[Origin, ...]:
+        """The origins of files from outside; a folder stands for all in it that is not left out.
+
+        ``left_out`` are endings of names, in lower case.
+        """
+        found: dict[Origin, None] = {}
+        for path in paths:
+            real, count = os.path.realpath(path), 0
+            for file in files_in(real, left_out):
+                count += 1
+                found.update(dict.fromkeys(self._of_file(file, marks)))
+            if count >= MAX_FILES:
+                found.update(dict.fromkeys(marks.below(real)))
+        return tuple(found)
+
+    def _of_file(self, file: str, marks: Marks) -> tuple[Origin, ...]:
+        try:  # a link in /proc may be nobody's to read, and what it leads to neither
+            real = os.path.realpath(file) if os.path.islink(file) else file  # noqa: PTH114
+            status = os.stat(real)  # noqa: PTH116
+        except OSError:
+            return ()
+        if real.startswith(marks.media):
+            return (Origin("outside", f"attachment {os.path.basename(real)}"),)  # noqa: PTH119
+        found = [one for one in local_file_origins(Path(real)) if one.kind == "outside"]
+        found += marks.written_at(status.st_ctime)
+        found += marks.paths.get(real, ())
+        if status.st_size in marks.sizes:
+            found += marks.contents.get(self._digest(real, status), ())
+        return tuple(found)
+
+    def changed_since(self, folders: Iterable[Path], began: float) -> list[MarkedFile]:
+        """The files below folders whose status changed at or after a Unix time."""
+        found: list[MarkedFile] = []
+        for folder in folders:
+            for file in files_in(os.path.realpath(folder)):
+                try:
+                    status = os.lstat(file)
+                except OSError:
+                    continue
+                if status.st_ctime >= began and not os.path.islink(file):  # noqa: PTH114
+                    digest = self._digest(file, status)
+                    found.append(MarkedFile(file, digest, status.st_size))
+                    if len(found) >= MAX_HASHED_FILES:
+                        return found
+        return found
+
+    def _digest(self, file: str, status: os.stat_result) -> str:
+        """The digest of a file; empty if its content is too short or too long to know it by."""
+        if not MIN_HASHED_BYTES <= status.st_size <= MAX_HASHED_BYTES:
+            return ""
+        known = self._digests.get(file)
+        if known is not None and known[0] == status.st_ctime_ns:
+            return known[1]
+        try:
+            with open(file, "rb") as opened:  # noqa: PTH123
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError:
+            return ""
+        if len(self._digests) >= MAX_FILES:
+            self._digests.clear()
+        self._digests[file] = (status.st_ctime_ns, digest)
+        return digest
+
+
+def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
+    """A file itself, or the first :data:`MAX_FILES` files of a folder, at any depth."""
+    if not os.path.isdir(path):  # noqa: PTH112
+        yield path
+        return
+    left = MAX_FILES
+    for folder, _, names in os.walk(path):
+        in_git = os.path.basename(folder) == ".git"  # noqa: PTH119
+        for name in names:
+            if os.path.splitext(name)[1].lower() in left_out:  # noqa: PTH122
+                continue
+            if in_git and name in _OF_GIT:
+                continue
+            yield os.path.join(folder, name)  # noqa: PTH118
+            left -= 1
+            if not left:
+                return
