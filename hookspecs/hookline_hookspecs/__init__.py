@@ -74,6 +74,7 @@ from .requests import (
     ModelResponse,
     PrefixBreak,
     ToolSchema,
+    Wait,
     WireRequest,
 )
 from .semantic import SearchableCorpus, SemanticIndex, fuse
@@ -232,6 +233,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "Wait",
     "When",
     "WireRequest",
     "WorkDistribution",

@@ -33,7 +33,8 @@ class ModelRequest:
     ``stream`` (bool), ``max_tokens`` (int), ``tool_choice`` (``auto`` or ``none``),
     ``temperature``, ``schema`` (a JSON schema the answer must follow). ``ephemeral`` is system text
     for this call only. ``purpose`` is ``turn``, or ``auxiliary`` for a call outside the
-    conversation.
+    conversation. ``retry_seconds`` is for how long after a temporary failure the provider may send
+    the request again; None leaves it to the provider's setting, which is never exceeded.
     """
 
     model: str
@@ -45,6 +46,7 @@ class ModelRequest:
     ephemeral: str = ""
     session_id: str = ""
     purpose: str = "turn"
+    retry_seconds: float | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, "params")
@@ -88,7 +90,7 @@ class WireRequest:
     ``stable`` holds the encoded ``tools`` and ``system`` parts. ``fragments`` are the messages in
     order. Replacing an old fragment is allowed and recorded as a break of the prefix; ``stable``
     must stay as it was rendered. ``ttl`` is how long the provider caches the request, in seconds.
-    ``purpose`` is that of the :class:`ModelRequest`; core sets it.
+    ``purpose`` and ``retry_seconds`` are those of the :class:`ModelRequest`; core sets them.
     """
 
     provider: str
@@ -100,6 +102,7 @@ class WireRequest:
     session_id: str = ""
     ttl: float = 300.0
     purpose: str = "turn"
+    retry_seconds: float | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, "fields", "stable")
@@ -152,14 +155,27 @@ class ModelResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """A provider waits before it sends a request again.
+
+    ``reason`` is a clause for people, such as ``openai is overloaded``; ``seconds`` is how long
+    this wait is.
+    """
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
     """A chunk of a streamed answer, or an event of the stream (signal ``delta``).
 
     ``waiting``: the provider delays the request, and ``text`` says why and for how long, for a
-    person. ``restart``: the stream was interrupted and the request is repeated; the text shown so
-    far will be sent again. ``notice``: the provider changed the request, and ``text`` says how;
-    core shows it as a notice and does not pass it on.
+    person; ``wait`` has the same as fields, to count down. ``restart``: the stream was interrupted
+    and the request is repeated; the text shown so far will be sent again. ``notice``: the provider
+    changed the request, and ``text`` says how; core shows it as a notice and does not pass it on.
     """
 
     text: str
     kind: Literal["text", "thinking", "waiting", "restart", "notice"] = "text"
+    wait: Wait | None = None

@@ -222,7 +222,8 @@ async def _ask_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
             ctx.engine.journal.record_usage(ctx.state.record.id, turn.id, "turn", response)
         )
     raise EmptyAnswer(
-        f"{request.model} returned an empty answer twice; try again, or choose another model"
+        f"{request.model} returned an empty answer twice; try again with /retry, "
+        "or choose another model"
     )
 
 

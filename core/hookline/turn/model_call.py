@@ -24,6 +24,9 @@ MAX_TOOL_CALLS = 256
 """Maximum number of tool calls in a response."""
 MAX_RESPONSE_CHARS = 4_000_000
 """Maximum number of characters of text and thinking in a response."""
+AUXILIARY_RETRY_SECONDS = 30.0
+"""Seconds after a temporary failure during which a request outside the conversation is sent again:
+work in the background should not follow an outage for minutes."""
 _COMPLETE = frozenset(get_args(ModelStop)) - {"incomplete"}
 
 
@@ -89,7 +92,12 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
 
     async def send(request: ModelRequest) -> ModelResponse:
         provider = ctx.engine.providers.get(request.model)
-        wire = replace(provider.render(request), purpose=request.purpose)
+        retry_seconds = request.retry_seconds
+        if retry_seconds is None and request.purpose != "turn":
+            retry_seconds = AUXILIARY_RETRY_SECONDS
+        wire = replace(
+            provider.render(request), purpose=request.purpose, retry_seconds=retry_seconds
+        )
         prefix_check = WirePrefixCheck(ctx, wire)
         wire = await bus.pipeline("pre_send", ctx, wire, prefix_check.check)
         is_turn = request.purpose == "turn"
@@ -172,7 +180,9 @@ def require_complete(model: str, response: ModelResponse) -> ModelResponse:
     prose = [b.text for b in response.blocks if isinstance(b, (TextBlock, ThinkingBlock))]
     error: ProviderError
     if response.stop not in _COMPLETE:
-        error = NetworkError(f"the answer of {model} broke off before its end; try again")
+        error = NetworkError(
+            f"the answer of {model} broke off before its end; try again with /retry"
+        )
     elif calls > MAX_TOOL_CALLS or sum(map(len, prose)) > MAX_RESPONSE_CHARS:
         error = BadRequest(
             f"the answer of {model} is too large ({calls} tool calls); choose another model"

@@ -652,5 +652,7 @@ def test_auxiliary_model_is_not_streamed_and_not_in_history(harness: Make) -> No
     assert [m.text for m in history(h)] == ["x", "hi"]
     assert h.model.requests[0].model == "test/small"
     assert h.model.requests[0].system == "Be short."
+    # Work in the background follows an outage less long than a turn, for which a person waits.
+    assert [wire.retry_seconds for wire in h.model.wires] == [30.0, None]
     spent = [(row["model"], row["purpose"]) for row in stored_usage(h)]
     assert spent == [("test/small", "auxiliary"), ("test/model", "turn")]

@@ -130,3 +130,22 @@ def test_rate_limit_restart_and_reasoning_are_shown(home: Path, screen: Open) ->
         chat.wait_until(lambda: chat.text.endswith("cost unknown"), "the end")
         assert chat.settle().count("The whole answer.") == 2
         assert "I weigh" not in chat.text
+
+
+@pytest.mark.slow
+def test_escape_ends_the_wait_for_a_server_that_is_down(home: Path, screen: Open) -> None:
+    home.mkdir(mode=0o700)
+    down = Reply(status=503, headers={"retry-after": "200"}, body={"error": {"message": "down"}})
+    with OpenAIServer([down, "Up again."]) as serving:
+        where = {"base_url": serving.base_url, "api_key": "sk-test-1234567890"}
+        config = {"providers": {"local": {"driver": "openai", **where}}}
+        (home / "config.yaml").write_text(json.dumps(config), "utf-8")
+        chat = screen("chat", "--model", "local/thinker")
+        chat.wait_for("›")
+        chat.type("go\r")
+        chat.wait_for("local is overloaded; trying again in 19")
+        chat.wait_for("esc stops")
+        chat.type("\x1b")
+        chat.wait_for("Stopped.")
+        chat.type("/retry\r")
+        chat.wait_for("Up again.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookline_hookspecs import ToolCall, ToolResult
+from hookline_hookspecs import ToolCall, ToolResult, Wait
 from hookline_terminal.activity import call_line
 from hookline_terminal.live_area import LiveArea
 from hookline_terminal.progress import TurnProgress
@@ -64,11 +64,15 @@ def test_waiting_status_counts_down() -> None:
     clock = Clock()
     progress = TurnProgress(clock)
     progress.start()
-    progress.set_waiting("rate-limited, trying again in 12 s")
+    progress.set_waiting("", Wait("local 30 s is rate-limited", 12))
     clock.now += 5
-    assert "rate-limited, trying again in 7 s" in progress.lines(80, 6)[0]
+    [line] = progress.lines(80, 6)
+    assert "local 30 s is rate-limited; trying again in 7 s · esc stops" in line
+    assert progress.is_waiting
     clock.now += 50
-    assert "trying again in 0 s" in progress.lines(80, 6)[0]
+    assert "trying again now" in progress.lines(80, 6)[0]
+    progress.set_answering()
+    assert not progress.is_waiting
 
 
 def test_reasoning_is_shown_while_it_lasts_and_timed_once() -> None:

@@ -109,7 +109,7 @@ def refused(status: int, body: Any) -> ProviderError:
         (402, error_body("none left"), RateLimited, "no credit left for polly (402: none left)"),
         (400, error_body("Your credit balance is too low"), RateLimited, "no credit"),
         (429, {"code": "insufficient_quota"}, RateLimited, "no credit"),
-        (429, error_body("slow down"), RateLimited, "Try again in a minute."),
+        (429, error_body("slow down"), RateLimited, "Try again in a minute with /retry."),
         (413, "", ContextTooLong, "(413). Shorten it with /compact"),
         (
             400,
@@ -155,7 +155,7 @@ def test_error_in_a_stream_needs_no_status(body: Any, kind: type[Exception]) -> 
 @pytest.mark.parametrize(
     ("error", "kind", "sentence"),
     [
-        (StatusError(429, error_body("slow down")), RateLimited, "Try again in 7 s."),
+        (StatusError(429, error_body("slow down")), RateLimited, "Try again in 7 s with /retry."),
         (StatusError(200, error_body("busy", "overloaded_error")), Overloaded, "busy"),
         (SdkError("the stream ended"), NetworkError, "The response of polly from parrot broke off"),
         (SdkError("", error_body("busy", "overloaded_error")), Overloaded, "busy"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from hookline_hookspecs import Delta
-from hookline_providerkit import Limits, Retries, SanitizingSink, retries
+from hookline_providerkit import ErrorInResponse, Limits, Retries, SanitizingSink, retries
 
 
 class sdk:
@@ -39,40 +38,55 @@ def refused(status: int, body: Any = None, **headers: str) -> sdk.APIStatusError
 class Server:
     """Fails with these errors, one after the other, then answers."""
 
-    def __init__(self, *failures: Exception) -> None:
+    sink: SanitizingSink
+
+    def __init__(self, *failures: Exception, begins: bool = False) -> None:
         self.failures = list(failures)
+        self.begins = begins
         self.headers: list[Mapping[str, str]] = []
 
     async def once(self, headers: Mapping[str, str]) -> str:
         self.headers.append(headers)
+        if self.begins:
+            self.sink(Delta("The begin"))
         if self.failures:
             raise self.failures.pop(0)
         return "answered"
 
 
-async def send_with_retries(server: Server, most: int = 2) -> tuple[str, list[Delta]]:
+class Clock:
+    """A clock that waits move on, without waiting."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.time += seconds
+
+
+async def send_with_retries(
+    server: Server, clock: Clock | None = None, seconds: float | None = None, **options: Any
+) -> tuple[str, list[Delta]]:
     shown: list[Delta] = []
     sink = SanitizingSink(shown.append, Limits())
+    server.sink = sink
+    if clock is not None:
+        options |= {"sleep": clock.sleep, "now": clock.now}
     try:
-        answer = await Retries("parrot", most).send(server.once, sink, sdk)
-    except sdk.APIError as error:
+        answer = await Retries("parrot", **options).send(server.once, sink, sdk, seconds)
+    except Exception as error:
         answer = type(error).__name__
     return answer, shown
 
 
 @pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    found: list[float] = []
-    sleep_for, own = asyncio.sleep, threading.get_ident()
-
-    async def sleep(seconds: float) -> None:
-        if threading.get_ident() != own:  # a server's thread
-            await sleep_for(seconds)
-            return
-        found.append(seconds)
-
-    monkeypatch.setattr(retries.asyncio, "sleep", sleep)
-    return found
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.mark.parametrize(
@@ -86,13 +100,13 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     ],
 )
 async def test_wait_is_shown_with_its_seconds(
-    failure: Exception, sentence: str, slept: list[float]
+    failure: Exception, sentence: str, clock: Clock
 ) -> None:
-    answer, [delta] = await send_with_retries(server := Server(failure))
+    answer, [delta] = await send_with_retries(server := Server(failure), clock)
     assert answer == "answered"
     assert delta.kind == "waiting"
     assert delta.text.endswith(sentence)
-    assert [f"{one:g}" for one in slept] == [sentence.split()[-2]]
+    assert [f"{one:g}" for one in clock.waits] == [sentence.split()[-2]]
     assert [one["x-stainless-retry-count"] for one in server.headers] == ["0", "1"]
 
 
@@ -103,14 +117,12 @@ async def test_wait_is_shown_with_its_seconds(
         (sdk.APITimeoutError(), "parrot did not answer in time; "),
     ],
 )
-async def test_lost_connection_is_retried(
-    failure: Exception, sentence: str, slept: list[float]
-) -> None:
-    answer, shown = await send_with_retries(Server(failure, failure))
+async def test_lost_connection_is_retried(failure: Exception, sentence: str, clock: Clock) -> None:
+    answer, shown = await send_with_retries(Server(failure, failure), clock)
     assert answer == "answered"
     assert [delta.text.startswith(sentence) for delta in shown] == [True, True]
-    assert 0.375 <= slept[0] <= 0.5
-    assert 0.75 <= slept[1] <= 1.0
+    assert 0.375 <= clock.waits[0] <= 0.5
+    assert 0.75 <= clock.waits[1] <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -118,20 +130,62 @@ async def test_lost_connection_is_retried(
     [
         refused(400),
         refused(401),
-        refused(429, retry_after="61"),
+        refused(429, retry_after="301"),
         refused(429, {"code": "insufficient_quota"}),
         refused(500, x_should_retry="false"),
     ],
 )
-async def test_permanent_error_is_not_retried(failure: Exception, slept: list[float]) -> None:
-    assert await send_with_retries(Server(failure)) == ("APIStatusError", [])
-    assert slept == []
+async def test_permanent_error_is_not_retried(failure: Exception, clock: Clock) -> None:
+    assert await send_with_retries(Server(failure), clock) == ("APIStatusError", [])
+    assert clock.waits == []
 
 
-async def test_total_wait_is_limited(slept: list[float]) -> None:
-    answer, shown = await send_with_retries(Server(*[refused(429, retry_after="50")] * 9), most=9)
-    assert (answer, len(shown), sum(slept)) == ("APIStatusError", 2, 100)
-    assert (await send_with_retries(Server(*[refused(503)] * 3), most=2))[0] == "APIStatusError"
+async def test_outage_is_waited_out_for_minutes_with_growing_pauses(clock: Clock) -> None:
+    down = [sdk.APIConnectionError() for _ in range(10)]
+    answer, shown = await send_with_retries(Server(*down), clock)
+    assert (answer, len(shown)) == ("answered", 10)
+    assert 90 < clock.time < 300
+    assert clock.waits[-1] <= retries.MAX_BACKOFF
+    assert len({round(one / retries.MAX_BACKOFF, 6) for one in clock.waits[-3:]}) == 3  # at random
+    assert [delta.wait and delta.wait.seconds for delta in shown] == clock.waits
+
+
+async def test_outage_ends_in_its_error_after_the_set_time(clock: Clock) -> None:
+    endless = Server(*[refused(503)] * 99)
+    assert (await send_with_retries(endless, clock))[0] == "APIStatusError"
+    assert 240 < clock.time <= 300
+    clock.time = 0
+    assert (await send_with_retries(endless, clock, seconds=20))[0] == "APIStatusError"
+    assert 0 < clock.time <= 20
+    clock.waits.clear()
+    await send_with_retries(endless, clock, seconds=0)
+    await send_with_retries(endless, clock, max_retries=0)
+    with pytest.raises(sdk.APIStatusError):
+        await Retries("parrot", seconds=0).send(endless.once, lambda _delta: None, sdk)
+    assert clock.waits == []
+
+
+async def test_long_wait_that_a_server_asks_for_is_kept(clock: Clock) -> None:
+    answer, _ = await send_with_retries(Server(*[refused(429, retry_after="140")] * 2), clock)
+    assert (answer, clock.waits) == ("answered", [140, 140])
+    third = Server(*[refused(429, retry_after="140")] * 3)
+    assert (await send_with_retries(third, clock))[0] == "APIStatusError"
+
+
+async def test_error_within_a_response_is_retried_before_the_first_piece(clock: Clock) -> None:
+    overloaded = {"code": 529, "message": "busy"}
+    answer, _ = await send_with_retries(Server(ErrorInResponse(overloaded)), clock)
+    assert answer == "answered"
+    broken = [httpx2.ReadError("gone")] * 2
+    assert (await send_with_retries(Server(*broken), clock))[0] == "answered"
+    broken += [httpx2.ReadError("gone")]
+    assert (await send_with_retries(Server(*broken), clock))[0] == "ReadError"
+    clock.waits.clear()
+    begun = Server(httpx2.ReadError("gone"), begins=True)
+    assert (await send_with_retries(begun, clock))[0] == "ReadError"
+    too_long = ErrorInResponse({"code": 400, "message": "maximum context length is 8 tokens"})
+    assert (await send_with_retries(Server(too_long), clock))[0] == "ErrorInResponse"
+    assert clock.waits == []
 
 
 async def test_cancellation_ends_the_wait() -> None:

@@ -58,6 +58,12 @@ def test_next_model_answers(harness: Make, error: ProviderError) -> None:
     ]
 
 
+def test_only_the_last_model_is_tried_for_as_long_as_its_provider_is_set_to(harness: Make) -> None:
+    h = harness(Fallback, model=[Overloaded("a"), NetworkError("b"), "third"], core=CORE)
+    h.send("hello")
+    assert [wire.retry_seconds for wire in h.model.requests] == [5.0, 5.0, None]
+
+
 def test_fallbacks_are_tried_in_order(harness: Make) -> None:
     h = harness(Fallback, model=[Overloaded("a"), NetworkError("b"), "third"], core=CORE)
     assert h.send("hello").text == "third"

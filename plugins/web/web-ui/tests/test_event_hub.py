@@ -219,6 +219,12 @@ def test_fast_deltas_are_sent_together() -> None:
         assert part["n"] == 2
         live.restart(turn)
         assert live.snapshot("s") | {"attempt": 0} == snapshot | {"parts": [], "step": "model"}
+        live.step(turn, "waiting", "local is overloaded", 12.5)
+        waiting = live.snapshot("s")
+        assert waiting is not None
+        assert (waiting["about"], waiting["retry_at"]) == ("local is overloaded", 12.5)
+        live.step(turn, "thinking")
+        assert (live.snapshot("s") or {})["retry_at"] is None
 
     asyncio.run(story())
 

@@ -53,6 +53,7 @@ class LineActions:
         above: returns the rows above the line, at every drawing.
         status: returns the row below the line, at every drawing.
         interrupt: called at Ctrl-C; returns False if there was nothing to stop.
+        is_waiting: whether a provider delays the request; Esc then stops the turn.
         expand: called at Ctrl-O, to show a folded result.
         say: shows a sentence above the line.
         next_mode: called at Shift-Tab.
@@ -64,6 +65,7 @@ class LineActions:
     above: Callable[[], StyleAndTextTuples]
     status: Callable[[], StyleAndTextTuples]
     interrupt: Callable[[], bool]
+    is_waiting: Callable[[], bool]
     expand: Callable[[], None]
     say: Callable[[str], None]
     next_mode: Callable[[], None]
@@ -107,6 +109,7 @@ class InputLine:
                 expand=actions.expand,
                 show_keys=actions.show_keys,
                 next_mode=actions.next_mode,
+                is_waiting=actions.is_waiting,
             ),
             prompt_continuation="  ",
             erase_when_done=True,

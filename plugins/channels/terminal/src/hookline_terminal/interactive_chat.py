@@ -130,6 +130,7 @@ class InteractiveChat:
             above=self._transcript.rows,
             status=self._transcript.status,
             interrupt=self._interrupt,
+            is_waiting=self._transcript.is_waiting,
             expand=self._transcript.expand,
             say=self._warn,
             next_mode=self._local.next_mode,

@@ -15,6 +15,7 @@ KEYS = (
     ("↑ ↓", "earlier messages, of other chats too"),
     ("Ctrl-R", "search them; Ctrl-R again goes further back"),
     ("Esc Esc", "clear the line; ↑ brings it back"),
+    ("Esc", "while the provider delays the request: stop the turn"),
     ("Ctrl-C", "stop the turn or the command; else clear the line; twice at an empty line ends"),
     ("Ctrl-D", "end the chat, as /exit does"),
     ("Ctrl-G", "edit the line in $VISUAL or $EDITOR"),

@@ -50,12 +50,14 @@ def bindings(
     expand: Callable[[], None],
     show_keys: Callable[[], None],
     next_mode: Callable[[], None],
+    is_waiting: Callable[[], bool],
 ) -> ConditionalKeyBindings:
     """Return the bindings, in addition to prompt_toolkit's; a history search keeps its own."""
     for sequence in SHIFT_ENTER:
         ANSI_SEQUENCES[sequence] = Keys.ControlJ
     keys = KeyBindings()
     _add_editing(keys, line)
+    keys.add("escape", filter=Condition(is_waiting))(lambda event: line.stop(event.current_buffer))
     _add_pasting(keys, line)
 
     for key, do in {"c-o": expand, "s-tab": next_mode, "c-g": line.open_editor}.items():

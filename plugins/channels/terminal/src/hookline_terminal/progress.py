@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
 
-from hookline_hookspecs import ToolCall
+from hookline_hookspecs import ToolCall, Wait
 from hookline_markdown import folded, one_line, readable
 
 from .activity import call_line, format_duration
@@ -15,9 +14,8 @@ from .activity import call_line, format_duration
 FRAME_SECONDS = 0.125
 """Seconds for each frame of the spinner."""
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-STOP_HINT = "ctrl-c stops"
+STOP_HINT, WAIT_HINT = "ctrl-c stops", "esc stops"
 THINKING, ANSWERING = "thinking", "answering"
-_SECONDS = re.compile(r"\b(\d+(?:\.\d+)?) ?s(?:econds?)?\b")
 _MAX_THOUGHT_CHARS = 4_000
 """Characters kept of the model's thoughts; only the last lines are shown."""
 
@@ -62,11 +60,20 @@ class TurnProgress:
         self._thoughts = ""
         return self._clock() - self._thinking_since
 
-    def set_waiting(self, reason: str) -> None:
-        """Show why the provider delays the request; count down the seconds in ``reason``."""
-        self._set_phase(reason)
-        found = _SECONDS.search(reason)
-        self._until = self._clock() + float(found[1]) if found else 0.0
+    def set_waiting(self, text: str, wait: Wait | None) -> None:
+        """Show why the provider delays the request, and count down the seconds of ``wait``.
+
+        Args:
+            text: shown if there is no ``wait``.
+            wait: the reason and the seconds.
+        """
+        self._set_phase(wait.reason if wait else text)
+        self._until = self._clock() + wait.seconds if wait else 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the provider delays the request."""
+        return bool(self._until)
 
     def add_calls(self, calls: Sequence[ToolCall]) -> None:
         """Add the calls of a response, which have not started yet."""
@@ -109,13 +116,17 @@ class TurnProgress:
             lines = [self._line(frame, self._phase_text(), self._since)]
         if len(lines) > max_lines:
             lines = [*lines[: max_lines - 1], f"{frame} {len(lines) - max_lines + 1} more"]
-        return [_with_hint(lines[0], width), *(one_line(line, width - 1) for line in lines[1:])]
+        hint = WAIT_HINT if self.is_waiting else STOP_HINT
+        return [
+            _with_hint(lines[0], hint, width),
+            *(one_line(line, width - 1) for line in lines[1:]),
+        ]
 
     def _phase_text(self) -> str:
         if not self._until:
             return self._phase
-        left = max(0, math.ceil(self._until - self._clock()))
-        return _SECONDS.sub(f"{left} s", self._phase, count=1)
+        left = math.ceil(self._until - self._clock())
+        return f"{self._phase}; trying again " + (f"in {left} s" if left > 0 else "now")
 
     def _line(self, frame: str, what: str, since: float) -> str:
         seconds = "" if self._until else f" {format_duration(self._clock() - since, whole=True)}"
@@ -125,6 +136,6 @@ class TurnProgress:
         self._phase, self._since, self._until = phase, self._clock(), 0.0
 
 
-def _with_hint(line: str, width: int) -> str:
-    hinted = f"{line} · {STOP_HINT}"
+def _with_hint(line: str, hint: str, width: int) -> str:
+    hinted = f"{line} · {hint}"
     return hinted if len(hinted) < width else one_line(line, width - 1)

@@ -240,10 +240,14 @@ class Transcript:
             case "thinking":
                 live.progress.add_thought(delta.text)
             case "waiting":
-                live.progress.set_waiting(delta.text)
+                live.progress.set_waiting(delta.text, delta.wait)
             case "restart":
                 self._restart()
         self._screen.redraw()
+
+    def is_waiting(self) -> bool:
+        """Return whether the provider delays the request."""
+        return self._live.progress.is_waiting
 
     def _restart(self) -> None:
         has_text = self._live.answer.is_open

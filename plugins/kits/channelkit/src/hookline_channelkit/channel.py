@@ -39,6 +39,7 @@ from .problems import PermissionProblems
 from .rate_limiter import RateLimiter
 from .sent_messages import ButtonLabels, SentMessages
 from .typing_indicator import TypingIndicator
+from .wait_notes import WaitNotes
 from .watchdog import ReconnectPolicy, Watchdog
 
 DAY = 86_400.0
@@ -108,6 +109,7 @@ class NetworkChannel(Channel):
         self._labels = ButtonLabels(host)
         self._streams = AnswerStreams(host, client, self._rates, locks, sent)
         self._boards = Boards(host, client, self._rates, locks, sent)
+        self._waits = WaitNotes(self._boards, host.now)
         self._delivery = Delivery(
             host, client, self._rates, locks, self._streams, self.problems, self._labels, sent
         )
@@ -320,6 +322,8 @@ class NetworkChannel(Channel):
     def _connect_signals(self) -> None:
         receivers: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start_of_turn,
+            "delta": self._delta,
+            "post_model": self._post_model,
             "post_tool": self._post_tool,
             "remote_turn": self._remote_turn,
             "end_of_turn": self._end_of_turn,
@@ -327,8 +331,6 @@ class NetworkChannel(Channel):
             "reply_delayed": self._reply_delayed,
             "reply_failed": self._reply_failed,
         }
-        if self.options.stream:
-            receivers |= {"delta": self._delta, "post_model": self._post_model}
         self._disconnect_signals()
         self._connect_receivers(receivers)
 
@@ -379,14 +381,21 @@ class NetworkChannel(Channel):
             self._streams.end_response(session)
 
     def _delta(self, delta: Delta, *, ctx: Context | None = None) -> None:
-        if ctx is not None and delta.kind == "text":
+        if ctx is None:
+            return
+        if delta.kind == "text":
             self._streams.grow(ctx.session.id, delta.text)
-        elif ctx is not None and delta.kind == "restart":
+        elif delta.kind == "restart":
             self._streams.end_response(ctx.session.id)
+        elif delta.wait is not None and self._is_mine(turn := ctx.turn):
+            self._waits.wait(turn.inbound.chat_id, turn.inbound.message_id, delta.wait)
 
     def _post_model(self, _response: object, *, ctx: Context | None = None) -> None:
-        if ctx is not None:
-            self._streams.end_response(ctx.session.id)
+        if ctx is None:
+            return
+        self._streams.end_response(ctx.session.id)
+        if self._is_mine(turn := ctx.turn):
+            self._waits.end(turn.inbound.chat_id, turn.inbound.message_id, answered=True)
 
     def _post_tool(self, result: ToolResult, *, ctx: Context | None = None) -> None:
         """Show a text that a tool updates, such as a plan: its result has a ``board``."""
@@ -397,6 +406,7 @@ class NetworkChannel(Channel):
 
     def _end_of_turn(self, turn: Turn, *, ctx: Context | None = None) -> None:
         if self._is_mine(turn):
+            self._waits.end_turn(turn.inbound.chat_id, turn.inbound.message_id)
             self._boards.end(turn.inbound.chat_id, turn.inbound.message_id)
             self._typing.stop(turn.inbound.chat_id, turn.inbound.message_id)
 

@@ -24,13 +24,12 @@ from .refused_items import (
     refused_tool,
     refuses_repeated_ids,
 )
-from .retries import DEFAULT_RETRIES, Retries
+from .retries import RETRY_SECONDS, Retries
 from .sanitize import SanitizingSink, sanitize_text, token_count
 from .sdk_client import SdkClient, post_json
 from .windows import KnownWindows, ask_server, window_in_error
 
 __all__ = [
-    "DEFAULT_RETRIES",
     "IDLE_TIMEOUT",
     "LEFT_OUT_IMAGE",
     "MAX_QUOTED_CHARS",
@@ -38,6 +37,7 @@ __all__ = [
     "NO_COMPRESSION",
     "PROVIDER_SENTENCES",
     "REPAIR_STATUSES",
+    "RETRY_SECONDS",
     "TOTAL_TIMEOUT",
     "Cause",
     "ErrorInResponse",

@@ -85,7 +85,7 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "limit with the provider, or choose another model with /model."
     ),
     Cause.RATE_LIMITED: (
-        "{name} accepts no more requests for {model} now {status}. Try again {when}."
+        "{name} accepts no more requests for {model} now {status}. Try again {when} with /retry."
     ),
     Cause.CONTEXT_TOO_LONG: (
         "The conversation is longer than {model} on {name} can read {status}. Shorten it with "
@@ -105,7 +105,7 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "in the history may be the cause: /undo removes the last turn, /compact shortens the rest."
     ),
     Cause.SERVER_TIMEOUT: (
-        "{name} stopped waiting for the request to {model} {status}. Try again."
+        "{name} stopped waiting for the request to {model} {status}. Try again with /retry."
     ),
     Cause.TIMED_OUT: (
         "{name} did not answer for {model} in time. Try again with /retry, or raise "
@@ -115,10 +115,12 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "The connection to {name} ({host}) failed while requesting {model}: {detail}. Check the "
         "network and `providers.{name}.base_url`, then try again with /retry."
     ),
-    Cause.TRUNCATED: "The response of {model} from {name} broke off: {detail}. Try again.",
+    Cause.TRUNCATED: (
+        "The response of {model} from {name} broke off: {detail}. Try again with /retry."
+    ),
     Cause.UNREADABLE: (
-        "{name} sent an unreadable response for {model} ({detail}). Try again. If it happens "
-        "again, check `providers.{name}.base_url`: the server may not speak this API."
+        "{name} sent an unreadable response for {model} ({detail}). Try again with /retry. If it "
+        "happens again, check `providers.{name}.base_url`: the server may not speak this API."
     ),
     Cause.NO_ANSWER: (
         "{name} answered the request to {model} with something other than a message "
@@ -130,8 +132,9 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "`providers.{name}.base_url`."
     ),
     Cause.RESPONSE_TOO_LARGE: (
-        "Hookline rejected the response of {model} from {name}: {detail}. Try again. If it "
-        "happens again, check `providers.{name}.base_url` or choose another model with /model."
+        "Hookline rejected the response of {model} from {name}: {detail}. Try again with "
+        "/retry. If it happens again, check `providers.{name}.base_url` or choose another model "
+        "with /model."
     ),
     Cause.INVALID_REQUEST: (
         "No request can be sent to {name}: {detail}. Check `base_url`, `api_key` and `headers` "

@@ -70,6 +70,8 @@ class SanitizingSink:
         self._max = self._left = limits.characters
         self._high_surrogate = ""
         self._texts: list[str] = []
+        self.has_shown = False
+        """Whether a piece of the response has come."""
 
     @property
     def text(self) -> str:
@@ -80,6 +82,7 @@ class SanitizingSink:
         if delta.kind in ("waiting", "restart", "notice"):
             self._show(delta)  # not part of the response
             return
+        self.has_shown = self.has_shown or bool(delta.text)
         text = self._high_surrogate + delta.text
         self._high_surrogate = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         text = sanitize_text(text.removesuffix(self._high_surrogate))

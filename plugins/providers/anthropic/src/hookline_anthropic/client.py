@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Delta, ProviderSettings
 from hookline_providerkit import (
-    DEFAULT_RETRIES,
     MAX_REPAIRS,
     NO_COMPRESSION,
     Cause,
@@ -36,6 +36,17 @@ KEY_ENV = "ANTHROPIC_API_KEY"
 """The environment variable of the key, unless core names another."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request with how its response is read."""
+
+    sdk: AsyncAnthropic
+    body: bytes
+    stream_class: Any
+    read: Callable[[Any], Awaitable[dict[str, Any]]]
+    retry_seconds: float | None
+
+
 class Client:
     """Sends bodies to ``/v1/messages``.
 
@@ -52,8 +63,7 @@ class Client:
         self._failures = Failures(fields, self._key)
         self.guard = ResponseGuard(self._failures, options.limits())
         self._sdk = SdkClient(self._make_sdk, "anthropic.types")
-        most = DEFAULT_RETRIES if options.max_retries is None else options.max_retries
-        self._retries = Retries(settings.name, most)
+        self._retries = Retries(settings.name, options.max_retries, options.retry_seconds)
         self._repairs: dict[str, list[str]] = {}
 
     @asynccontextmanager
@@ -66,62 +76,80 @@ class Client:
         async with self.guard.request(anthropic, sink, model=model, host=host):
             yield sdk
 
-    async def stream(self, body: bytes, model: str, sink: SanitizingSink) -> dict[str, Any]:
+    async def stream(
+        self, body: bytes, model: str, sink: SanitizingSink, retry_seconds: float | None = None
+    ) -> dict[str, Any]:
         """Send a request and read the stream.
 
         Raises:
             ProviderError: as :meth:`send`; also when the stream breaks off.
         """
-        reader = StreamReader(sink, self.guard.limits)
-        async with self._request(model, sink) as sdk:
-            from anthropic import AsyncStream
 
-            stream = await self._post(sdk, body, model, sink, AsyncStream[object])
+        async def read(stream: Any) -> dict[str, Any]:
             if "event-stream" not in stream.response.headers.get("content-type", ""):
                 # Some servers ignore ``stream`` and answer with the whole message.
                 await stream.response.aread()
                 return self._read_message(stream.response, model)
+            reader = StreamReader(sink, self.guard.limits)
             async with stream:
                 async for event in stream:
                     reader.feed(event)
-        if not reader.has_message:
-            raise self._failures.failure(Cause.TRUNCATED, model=model)
-        return reader.message()
+            if not reader.has_message:
+                raise self._failures.failure(Cause.TRUNCATED, model=model)
+            return reader.message()
 
-    async def send(self, body: bytes, model: str, sink: SanitizingSink) -> dict[str, Any]:
+        async with self._request(model, sink) as sdk:
+            from anthropic import AsyncStream
+
+            return await self._post(
+                _Request(sdk, body, AsyncStream[object], read, retry_seconds), model, sink
+            )
+
+    async def send(
+        self, body: bytes, model: str, sink: SanitizingSink, retry_seconds: float | None = None
+    ) -> dict[str, Any]:
         """Send a request and read a message in one piece.
 
         Raises:
             ProviderError: no key, invalid settings, no connection, an error of the API, or no
                 message.
         """
+
+        async def read(response: Any) -> dict[str, Any]:
+            return self._read_message(response, model)
+
         async with self._request(model, sink) as sdk:
-            return self._read_message(await self._post(sdk, body, model, sink), model)
+            return await self._post(_Request(sdk, body, None, read, retry_seconds), model, sink)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._sdk.aclose()
 
-    async def _post(
-        self,
-        sdk: AsyncAnthropic,
-        body: bytes,
-        model: str,
-        sink: SanitizingSink,
-        stream_class: Any = None,
-    ) -> Any:
-        """Send a body; if an item in it is refused, leave it out, tell the person, and remember."""
+    async def _post(self, request: _Request, model: str, sink: SanitizingSink) -> dict[str, Any]:
+        """Send a body and read the response.
+
+        If an item in it is refused, leave it out, tell the person, and remember.
+        """
         import anthropic
 
         repairs = self._repairs.setdefault(model, [])
         for attempt in itertools.count():
-            sent = apply_repairs(body, repairs)
+            sent = apply_repairs(request.body, repairs)
 
-            def once(headers: Mapping[str, str], sent: bytes = sent) -> Coroutine[Any, Any, Any]:
-                return post_json(sdk, "/v1/messages", sent, headers, stream_class)
+            async def once(headers: Mapping[str, str], sent: bytes = sent) -> dict[str, Any]:
+                return await request.read(
+                    await post_json(
+                        request.sdk, "/v1/messages", sent, headers, request.stream_class
+                    )
+                )
+
+            def can_repair(status: int, error: Any, sent: bytes = sent) -> bool:
+                return find_repair(status, error, sent) is not None
 
             try:
-                return await self._retries.send(once, sink, anthropic)
+                return await self._retries.send(
+                    once, sink, anthropic, request.retry_seconds, can_repair
+                )
             except anthropic.APIStatusError as error:
                 repair = find_repair(error.status_code, error.body, sent)
                 if repair is None or repair in repairs or attempt >= MAX_REPAIRS:

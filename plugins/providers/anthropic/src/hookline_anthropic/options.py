@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import BadRequest, ProviderSettings
-from hookline_providerkit import IDLE_TIMEOUT, TOTAL_TIMEOUT, Limits
+from hookline_providerkit import IDLE_TIMEOUT, RETRY_SECONDS, TOTAL_TIMEOUT, Limits
 
 UNKNOWN_MODEL_MAX_TOKENS = 8192
 """For a model that is not in the table; every model since Claude 3.5 allows it."""
@@ -27,13 +27,15 @@ class Options:
     """Checked options; None is the SDK's default.
 
     ``timeout`` is the seconds to wait for the next bytes, ``total_timeout`` the seconds for a
-    request with its retries and its response.
+    request with its retries and its response, ``retry_seconds`` those after a first failure during
+    which it is sent again.
     """
 
     stream: bool = True
     timeout: float | None = None
     total_timeout: float = TOTAL_TIMEOUT
     max_retries: int | None = None
+    retry_seconds: float = RETRY_SECONDS
     max_tokens: int | None = None
     thinking: Mapping[str, Any] | None = None
     output_config: Mapping[str, Any] = field(default_factory=dict)
@@ -101,6 +103,7 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "stream": (lambda v: isinstance(v, bool), "true or false"),
     "timeout": (lambda v: _is_number(v) and v > 0, "a number of seconds above 0"),
     "total_timeout": (lambda v: _is_number(v) and v > 0, "a number of seconds above 0"),
+    "retry_seconds": (lambda v: _is_number(v) and v >= 0, "a number of seconds from 0"),
     "max_retries": (_is_count, "a whole number from 0"),
     "max_tokens": (lambda v: _is_count(v) and v > 0, "a whole number from 1"),
     "thinking": (_is_thinking, "a mapping such as {type: adaptive}, its budget a whole number"),

@@ -52,9 +52,9 @@ class AnthropicProvider:
         model = wire.model or str(wire.fields.get("model"))
         sink = self._client.guard.sink(on_delta)
         if wire.fields.get("stream"):
-            message = await self._client.stream(body, model, sink)
+            message = await self._client.stream(body, model, sink, wire.retry_seconds)
         else:
-            message = await self._client.send(body, model, sink)
+            message = await self._client.send(body, model, sink, wire.retry_seconds)
         return self._client.guard.check(read_message(message, model), model=model)
 
     async def aclose(self) -> None:

@@ -35,6 +35,12 @@ class FallbackConfig(BaseModel):
     rest: float = Field(
         default=60.0, ge=0, description="Seconds; longer if the provider asks for it."
     )
+    retry_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        description="Seconds for which a failing model is tried again before the next one is; "
+        "the last one is tried for as long as its provider's `retry_seconds`.",
+    )
 
 
 class Fallback(Plugin[FallbackConfig]):
@@ -77,8 +83,10 @@ class Fallback(Plugin[FallbackConfig]):
         self, ctx: Context, request: ModelRequest, call_next: CallNext
     ) -> ModelResponse:
         first_error: ProviderError | None = None
-        for model in self._models(request.model):
-            attempt = request if model == request.model else replace(request, model=model)
+        models = list(self._models(request.model))
+        for model in models:
+            patience = request.retry_seconds if model == models[-1] else self.config.retry_seconds
+            attempt = replace(request, model=model, retry_seconds=patience)
             try:
                 response = await call_next(attempt)
             except RETRYABLE_ERRORS as error:

@@ -11,7 +11,7 @@ import codecs
 import itertools
 import json
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Delta, ProviderSettings, Usage, WireRequest
@@ -36,7 +36,7 @@ from hookline_providerkit.servers import proxy_for, resolvable
 
 from .dialects import Dialect, ResponseReader
 from .options import Options
-from .repairs import IMAGES, has_image, repair_sentence
+from .repairs import IMAGES, find_repair, has_image, repair_sentence
 from .server_quirks import ServerQuirks
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Client:
         )
         self.guard = ResponseGuard(self._failures, options.limits())
         self._sdk = SdkClient(self._make_sdk, "openai.types")
-        self._retries = Retries(settings.name, options.max_retries)
+        self._retries = Retries(settings.name, options.max_retries, options.retry_seconds)
         self._windows = KnownWindows(settings.home)
         self._measured: set[str] = set()
         self._quirks: dict[tuple[str, str], ServerQuirks] = {}
@@ -83,13 +83,13 @@ class Client:
         self,
         dialect: Dialect,
         wire: WireRequest,
-        reader: ResponseReader,
+        make_reader: Callable[[], ResponseReader],
         model: str,
         sink: SanitizingSink,
-    ) -> Any:
-        """Send a request and feed the response to ``reader``.
+    ) -> tuple[ResponseReader, Any]:
+        """Send a request and read the response with a new reader for each attempt.
 
-        Returns the body of a response that was not streamed.
+        Returns the reader, and the body of a response that was not streamed.
 
         Raises:
             ProviderError: the request failed; the text names the provider and ``model``.
@@ -107,7 +107,7 @@ class Client:
             for attempt in itertools.count():
                 request = quirks.repaired(wire)
                 try:
-                    return await self._send_once(sdk, dialect, request, reader, sink)
+                    return await self._send_with_retries(sdk, dialect, request, make_reader, sink)
                 except openai.APIStatusError as error:
                     self._learn_window(str(address), model, error.body)
                     if error.status_code in (404, 405) and _complete_path(sdk):
@@ -128,35 +128,30 @@ class Client:
                     raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
         raise AssertionError
 
-    async def _send_once(
+    async def _send_with_retries(
         self,
         sdk: AsyncOpenAI,
         dialect: Dialect,
         wire: WireRequest,
-        reader: ResponseReader,
+        make_reader: Callable[[], ResponseReader],
         sink: SanitizingSink,
-    ) -> Any:
+    ) -> tuple[ResponseReader, Any]:
         import openai
 
         body = dialect.body(wire)
         stream_class = openai.AsyncStream[object] if wire.fields.get("stream") else None
 
-        def once(headers: Mapping[str, str]) -> Coroutine[Any, Any, Any]:
-            return post_json(sdk, dialect.path, body, headers, stream_class)
+        async def once(headers: Mapping[str, str]) -> tuple[ResponseReader, Any]:
+            reader = make_reader()
+            response = await post_json(sdk, dialect.path, body, headers, stream_class)
+            if stream_class is None:
+                return reader, _read_whole(response.content, reader)
+            return reader, await _read_stream(response, reader)
 
-        if stream_class is None:
-            response = await self._retries.send(once, sink, openai)
-            return _read_whole(response.content, reader)
-        stream = await self._retries.send(once, sink, openai)
-        peeked = PeekedStream(stream.response)
-        async with stream:
-            if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
-                # Some servers send JSON where a stream was requested, under any content type.
-                return _read_whole(await stream.response.aread(), reader)
-            async for chunk in stream:
-                reader.add(chunk)
-        reader.end(complete=peeked.has_done)
-        return None
+        def can_repair(status: int, body: Any) -> bool:
+            return find_repair(status, body, wire) is not None
+
+        return await self._retries.send(once, sink, openai, wire.retry_seconds, can_repair)
 
     def window(self, model: str) -> int | None:
         """Return the model's context window in tokens, if its server has named it."""
@@ -227,6 +222,19 @@ def _complete_path(sdk: AsyncOpenAI) -> bool:
         return False
     sdk.base_url = sdk.base_url.copy_with(path="/v1/")
     return True
+
+
+async def _read_stream(stream: Any, reader: ResponseReader) -> Any:
+    """Read a stream; return the body if the server sent a response in one piece instead."""
+    peeked = PeekedStream(stream.response)
+    async with stream:
+        if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
+            # Some servers send JSON where a stream was requested, under any content type.
+            return _read_whole(await stream.response.aread(), reader)
+        async for chunk in stream:
+            reader.add(chunk)
+    reader.end(complete=peeked.has_done)
+    return None
 
 
 def _read_whole(content: bytes, reader: ResponseReader) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from hookline_providerkit import IDLE_TIMEOUT, TOTAL_TIMEOUT, Limits
+from hookline_providerkit import IDLE_TIMEOUT, RETRY_SECONDS, TOTAL_TIMEOUT, Limits
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
@@ -24,8 +24,11 @@ class Options(BaseModel):
     """Seconds to wait for the next bytes; None is the SDK's default (600, and 5 to connect)."""
     total_timeout: float = Field(TOTAL_TIMEOUT, gt=0, allow_inf_nan=False)
     """Seconds for a request with its retries and its response."""
-    max_retries: int = Field(2, ge=0)
-    """How often a request that met a 408, 409, 429, 5xx or a lost connection is sent again."""
+    max_retries: int | None = Field(None, ge=0)
+    """How often a request that met a 408, 409, 429, 5xx or a lost connection is sent again; None
+    only limits the time."""
+    retry_seconds: float = Field(RETRY_SECONDS, ge=0, allow_inf_nan=False)
+    """Seconds after its first failure during which such a request is sent again."""
     max_tokens_field: str = ""
     """Name of the output limit in the request; empty picks it by the server's address. If the
     server refuses it, the other name is sent."""

@@ -80,9 +80,11 @@ class OpenAIProvider:
             ProviderError: the README lists which failure is which error.
         """
         sink = self._client.guard.sink(on_delta)
-        reader = self._dialect.reader(sink, self._offered_tools(wire))
+        tools = self._offered_tools(wire)
         model = _model_name(wire.model) or str(wire.fields.get("model", ""))
-        raw = await self._client.send(self._dialect, wire, reader, model, sink)
+        reader, raw = await self._client.send(
+            self._dialect, wire, lambda: self._dialect.reader(sink, tools), model, sink
+        )
         response = self._client.guard.check(reader.response(wire.model, raw), model=model)
         self._client.notice_cut(wire, model, response.usage, sink)
         return response

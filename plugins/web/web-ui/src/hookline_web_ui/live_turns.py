@@ -46,6 +46,10 @@ class LiveTurn:
     started: float
     text: Text = field(default_factory=Text)
     step: str = "model"
+    about: str = ""
+    """Why the provider delays the request."""
+    retry_at: float | None = None
+    """Unix time at which the provider sends the request again."""
     tools: dict[str, dict[str, Any]] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
     last: float = 0.0
@@ -67,6 +71,8 @@ class LiveTurn:
             "parts": [part] if published else [],
             "tools": list(self.tools.values()),
             "step": self.step,
+            "about": self.about,
+            "retry_at": self.retry_at,
         }
 
 
@@ -245,11 +251,14 @@ class LiveTurns:
             turn.timer.cancel()
             turn.timer = None
 
-    def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
-        """Set what the turn is doing."""
+    def step(
+        self, turn: LiveTurn, step: str, text: str = "", retry_at: float | None = None
+    ) -> None:
+        """Set what the turn is doing; ``text`` says why it waits, and ``retry_at`` until when."""
         if turn.step != step or text:
-            turn.step = step
-            self._tell(turn, "step", attempt=turn.attempt, part=turn.part, step=step, text=text)
+            turn.step, turn.about, turn.retry_at = step, text, retry_at
+            place = {"attempt": turn.attempt, "part": turn.part}
+            self._tell(turn, "step", **place, step=step, text=text, retry_at=retry_at)
 
     # Text
 

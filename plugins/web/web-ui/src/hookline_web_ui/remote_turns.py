@@ -106,11 +106,13 @@ class SharedLiveTurns(LiveTurns):
         """End a turn without an event; another one reports it."""
         super().end(turn)
 
-    def step(self, turn: LiveTurn, step: str, text: str = "") -> None:
+    def step(
+        self, turn: LiveTurn, step: str, text: str = "", retry_at: float | None = None
+    ) -> None:
         """Set what the turn is doing."""
         if turn.step != step or text:
-            self._show("step", turn, step, text)
-        super().step(turn, step, text)
+            self._show("step", turn, step, text, retry_at)
+        super().step(turn, step, text, retry_at)
 
     def add(self, turn: LiveTurn, text: str) -> None:
         """Add streamed text of the response."""
@@ -339,7 +341,7 @@ class RemoteTurns:
                     self._live.returned(live, tool)
         if text != known:
             self._live.add(live, text.removeprefix(known))
-        self._live.step(live, state["step"])
+        self._live.step(live, state["step"], state["about"], state["retry_at"])
 
     def _apply(self, process: str, kind: str, session: str, turn: str, *more: Any) -> None:
         live = self._live.turn(session)

@@ -142,7 +142,10 @@ class SignalListener:
         elif event.kind == "thinking":
             self._live.step(turn, "thinking")
         else:
-            self._live.step(turn, "waiting", event.text)
+            wait = event.wait
+            about = wait.reason if wait else event.text
+            retry_at = self._host.now() + wait.seconds if wait else None
+            self._live.step(turn, "waiting", about, retry_at)
 
     def _answered(self, response: ModelResponse, ctx: Context) -> None:
         turn = self._of(ctx)

@@ -231,8 +231,7 @@ export class Chat {
   /** @param {any} event */
   on_step(event) {
     if (!this.current(event)) return;
-    this.turn.step = event.step;
-    this.turn.about = event.text;
+    Object.assign(this.turn, { step: event.step, about: event.text, retry_at: event.retry_at });
   }
 
   /** @param {any} event @returns {boolean|void} */

@@ -5,7 +5,7 @@ import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
 import { OpenQuestions } from "./inbox_count.js";
-import { QuestionDock } from "./question.js";
+import { QuestionDock, useNow } from "./question.js";
 import * as shell from "./shell.js";
 import { Stream } from "./stream.js";
 import { Log } from "./transcript.js";
@@ -282,17 +282,22 @@ const actions = {
   },
 };
 
+/** @param {{until: number}} props Unix time in seconds */
+const Countdown = ({ until }) => `in ${Math.max(0, Math.ceil(until - useNow()))} s`;
+
 /** The state of the turn: a status for screen readers, and visible details. */
 function Status() {
   const { stream: state, expired } = ui;
   const turn = chat.turn;
   let status = "";
+  /** @type {any} */
   let more = "";
   if (state === "waiting") status = "Offline. Sent messages are kept. Reconnecting …";
   else if (chat.question) status = chat.question.may_answer ? "Waiting for your answer" : "Waiting for an admin's answer";
   else if (chat.running) {
     status = "Working";
     more = (STEPS[/** @type {"model"} */ (turn?.step)] ?? "Working") + (turn?.about ? `: ${turn.about}` : " …");
+    if (turn?.retry_at) more = html`${more}; trying again <${Countdown} until=${turn.retry_at} />`;
   } else if (chat.results.size) status = "Done";
   return html`<div class=${`state${status === "Done" && !expired ? " unseen" : ""}`} data-busy=${status === "Working"}>
     <span class="pulse" aria-hidden="true"></span>

@@ -23,15 +23,19 @@ function left(seconds) {
   return minutes ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
 }
 
-/** @param {{expires: number}} props Unix time in seconds */
-function Countdown({ expires }) {
+/** The Unix time in seconds, now and after each second. */
+export function useNow() {
   const [now, tick] = useState(Date.now() / 1000);
   useEffect(() => {
     const timer = setInterval(() => tick(Date.now() / 1000), 1000);
     return () => clearInterval(timer);
   }, []);
-  return html`<span class="quiet small" role="timer">${left(Math.ceil(expires - now))}</span>`;
+  return now;
 }
+
+/** @param {{expires: number}} props Unix time in seconds */
+const Countdown = ({ expires }) =>
+  html`<span class="quiet small" role="timer">${left(Math.ceil(expires - useNow()))}</span>`;
 
 /** The values that a question asks for, and a button that sends them. @param {{question: any, send: (answer: string) => void}} props */
 function Fields({ question, send }) {
