@@ -17,7 +17,7 @@ from hookline_hookspecs.host import Host
 from hookline_hookspecs.network import Http
 from hookline_hookspecs.own_programs import add_writable_folder
 from hookline_hookspecs.paths import Paths
-from hookline_hookspecs.questions import Question
+from hookline_hookspecs.questions import Question, QuestionAnswer
 from hookline_hookspecs.secrets import ProcessFilter
 from hookline_hookspecs.tools import Tool
 
@@ -183,7 +183,7 @@ class Node:
 
 
 AskModel = Callable[..., Awaitable[str]]
-AskPerson = Callable[[Any, Question], Awaitable[str | None]]
+AskPerson = Callable[[Any, Question], Awaitable[QuestionAnswer | None]]
 
 
 class Engine:
@@ -200,7 +200,7 @@ class Engine:
     chat: Callable[[], str]
     """Returns the chat that the running task works for; empty if none."""
     ask: AskPerson
-    """``(ctx, question)``: the person's choice, or None; see ``questions.ask``."""
+    """``(ctx, question)``: the person's answer, or None; see ``questions.ask``."""
     ask_model: AskModel
     """``(ctx, prompt, *, system, schema, max_tokens)``: see ``turn.model_call.ask_auxiliary``."""
 

@@ -29,7 +29,7 @@ from .home import make_home
 from .inspection import CoreConfiguration, CoreInspection
 from .plugins.host import PluginHost
 from .plugins.loader import Plugins
-from .questions.ask import ask_choice
+from .questions.ask import ask_answer
 from .questions.service import QuestionService
 from .sessions.context import current_chat
 from .sessions.manager import Sessions
@@ -61,7 +61,7 @@ class Runtime:
     ) -> None:
         engine = self.engine = Engine(loaded, home, store=store, strict=strict, bus=bus)
         engine.ask_model, engine.chat = ask_auxiliary, current_chat
-        engine.ask = ask_choice
+        engine.ask = ask_answer
         engine.services[Questions] = QuestionService(engine)
         self.bus = engine.bus
         self.commands = SlashCommands()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .network import Http
     from .origins import Effect, Origin
     from .paths import Paths
-    from .questions import Question
+    from .questions import Question, QuestionAnswer
     from .services import Services, Signals
     from .steps import Step
     from .storage import Storage
@@ -164,9 +164,16 @@ class Host(Protocol):
         tools: Sequence[str] | None = None,
         system: str | None = None,
         kind: str = "agent",
+        resumable: bool = False,
     ) -> Turn:
         """Run a turn in its own session (for a sub-agent or scheduled work), through the same path
-        as any other turn."""
+        as any other turn.
+
+        A ``resumable`` turn of a tool that is ``read_only`` is parked together with the turn of
+        ``parent`` while it waits for a person. The tool is then called again, also after a
+        restart, and must pass the same ``session_id``: the turn there is continued, or its outcome
+        returned if it has ended.
+        """
 
     async def fork(
         self,
@@ -335,3 +342,6 @@ class Context(Protocol):
 
     async def ask(self, question: Question) -> str | None:
         """Ask a person a question and return the answer, or None if no one can answer."""
+
+    async def ask_answer(self, question: Question) -> QuestionAnswer | None:
+        """Ask as :meth:`ask` does, and return the answer with who gave it."""

@@ -54,10 +54,15 @@ class MiddlewareError(Exception):
         self.plugin = impl.plugin
 
 
+class TurnInterruption(BaseException):
+    """Core ends or parks the turn whose call runs. It passes through the tool and every hook."""
+
+
 def is_plugin_error(error: BaseException) -> bool:
     """Return True if ``error`` is a failure of the plugin that raised it.
 
-    False for exceptions that must propagate: Ctrl-C, and a cancellation that was requested.
+    False for exceptions that must propagate: Ctrl-C, a cancellation that was requested, and
+    ``TurnInterruption``.
     """
     if isinstance(error, asyncio.CancelledError):
         try:
@@ -65,7 +70,7 @@ def is_plugin_error(error: BaseException) -> bool:
         except RuntimeError:  # no event loop
             return True
         return task is None or not task.cancelling()
-    return not isinstance(error, KeyboardInterrupt)
+    return not isinstance(error, (KeyboardInterrupt, TurnInterruption))
 
 
 def reraise_control_flow(error: BaseException) -> None:

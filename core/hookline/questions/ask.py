@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -21,13 +23,15 @@ from hookline_hookspecs.questions import (
 from hookline_hookspecs.replies import Reply
 
 from .. import clock
+from ..bus.implementation import TurnInterruption
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
 from .forms import ask_values
 from .service import QuestionService, new_question_id
 from .showing import is_of_chat, show_question
-from .table import new_question
+from .table import AskingCall, new_question
 
+NO_CALL = AskingCall()
 DEFAULT_EXPIRES = 24 * 3600.0
 """Seconds until a question of a parked turn expires, unless the service ``ApprovalPolicy`` says
 otherwise."""
@@ -36,11 +40,11 @@ WAITING_TIMEOUT = 290.0
 300."""
 
 
-class TurnParked(Exception):
+class TurnParked(TurnInterruption):
     """The turn waits for an answer. It continues in any process, once there is one."""
 
 
-class TurnStopped(Exception):
+class TurnStopped(TurnInterruption):
     """The parked turn was stopped by ``/stop``."""
 
 
@@ -56,11 +60,10 @@ class AskResult:
     why: Literal["", "nobody", "unreachable", "expired"] = ""
 
 
-async def ask(ctx: TurnContext, question: Question, call_key: str = "") -> AskResult:
+async def ask(ctx: TurnContext, question: Question, call: AskingCall = NO_CALL) -> AskResult:
     """Ask a person and return what came of it.
 
-    ``call_key`` identifies the call that asks within its turn: if the turn is resumed, the same
-    call finds its question again. Only such a call, which has not begun, can be parked.
+    Only a ``call`` with a key, which has not begun, can be parked.
 
     Raises:
         TurnParked: the turn continues once there is an answer.
@@ -70,8 +73,10 @@ async def ask(ctx: TurnContext, question: Question, call_key: str = "") -> AskRe
     if ctx.active is None:
         if ctx.mode != "ask" or ctx.inbound.channel == TERMINAL:
             return await _ask_plugins(ctx, question)
-        return await _TurnQuestion(ctx, None, "").ask(question, None)
-    turn_question = _TurnQuestion(ctx, ctx.active, call_key)
+        return await _TurnQuestion(ctx, None, call).ask(question, None)
+    active = ctx.active
+    call = replace(call, turn=active.id, waiting_turn=active.waiting_turn)
+    turn_question = _TurnQuestion(ctx, active, call)
     earlier = await turn_question.find_earlier()
     if ctx.active.mode == "ask":
         return await turn_question.ask(question, earlier)
@@ -98,34 +103,47 @@ async def _ask_one(ctx: TurnContext, question: Question) -> QuestionAnswer | Non
     return QuestionAnswer(found) if isinstance(found, str) else found
 
 
-async def ask_choice(ctx: TurnContext, question: Question) -> str | None:
-    """Ask, and wait for the answer; None without one (``Context.ask``)."""
-    answer = (await ask(ctx, question)).answer
-    return answer.choice if answer is not None else None
+async def ask_answer(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
+    """Ask, and wait for the answer; None without one (``Context.ask_answer``)."""
+    same_call = same_question(question) if question.kind == "approval" else ""
+    return (await ask(ctx, question, AskingCall(same_call=same_call))).answer
+
+
+def same_question(question: Question, fingerprint: str = "") -> str:
+    """What an approval is about: a hash of what is shown, and of the call's ``fingerprint``."""
+    shown = json.dumps([fingerprint, question.text, question.preview, question.choices])
+    return hashlib.sha256(shown.encode()).hexdigest()[:32]
 
 
 class _TurnQuestion:
     """A question of a running turn, or of a command, which waits like a program's turn."""
 
-    def __init__(self, ctx: TurnContext, turn: ActiveTurn | None, call_key: str) -> None:
-        self._ctx, self._turn, self._call_key = ctx, turn, call_key
+    def __init__(self, ctx: TurnContext, turn: ActiveTurn | None, call: AskingCall) -> None:
+        self._ctx, self._turn, self._call = ctx, turn, call
         self._caller_waits = turn is None or turn.caller_waits
         self._engine = ctx.engine
         service: QuestionService = ctx.engine.services[Questions]
         self._service = service
 
     async def find_earlier(self) -> StoredQuestion | None:
-        """The question of this call before the turn was resumed."""
-        if self._turn is None or not (self._turn.resumed and self._call_key):
+        """The question of this call that was asked before, also by an identical call."""
+        if self._turn is None or not (self._turn.asked and self._call.key):
             return None
-        return await self._service.table.of_call(self._turn.id, self._call_key)
+        return await self._service.table.of_call(self._turn.id, self._call.key)
 
     async def ask(self, question: Question, earlier: StoredQuestion | None) -> AskResult:
         """Ask and wait, or park the turn. ``earlier`` is the question if it is already stored."""
         stored = earlier or await self._store(question)
-        question = replace(question, id=stored.id)
         if stored.state != "open":
             return self.result(stored)
+        question = replace(question, id=stored.id)
+        prompt = partial(self._prompt, question, stored, is_earlier=earlier is not None)
+        return await self._service.prompts.join(stored.id, prompt)
+
+    async def _prompt(
+        self, question: Question, stored: StoredQuestion, *, is_earlier: bool
+    ) -> AskResult:
+        """Show the question and wait for the answer, or park the turn."""
         hook = asyncio.create_task(_ask_hook(self._ctx, question))
         closing = asyncio.create_task(self._service.wait_until_closed(stored))
         try:
@@ -134,11 +152,11 @@ class _TurnQuestion:
                 return self.result(await self._settle(stored, answer))
             if not closing.done():
                 if not await self._show(stored):
-                    if earlier is not None:  # it can still be answered elsewhere
+                    if is_earlier:  # it can still be answered elsewhere
                         raise TurnParked
                     await self._service.close(stored, "closed")
                     return AskResult(None, "unreachable")
-                if self._turn is not None and self._turn.can_park and self._call_key:
+                if self._turn is not None and self._turn.can_park and self._call.key:
                     raise TurnParked
             return self.result(await self._closed(stored, closing))
         except asyncio.CancelledError:
@@ -166,12 +184,13 @@ class _TurnQuestion:
         record = self._ctx.state.record
         session = replace(record, channel=inbound.channel, chat_id=inbound.chat_id)
         asker = turn.asker if turn is not None else inbound.user_id
-        turn_id = turn.id if turn is not None else ""
-        stored = new_question(question, new_question_id(), session, asker, self._expires())
-        stored = replace(stored, turn=turn_id)
-        await self._service.table.insert(stored, turn_id, self._call_key)
+        new = new_question(question, new_question_id(), session, asker, self._expires())
+        new = replace(new, turn=self._call.turn)
+        stored = await self._service.table.insert(new, self._call)
         if turn is not None:
             turn.asked = True
+        if stored is not new:
+            return stored
         crash.point("after-question")
         await self._service.tell_opened(stored, self._ctx)
         return stored

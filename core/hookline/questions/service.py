@@ -29,6 +29,7 @@ from .. import clock
 from ..engine import Engine
 from .forms import read_answer
 from .posted import PostedAnswers
+from .shared_prompts import SharedPrompts
 from .showing import show_question
 from .table import QuestionTable, new_question
 from .text import closed_text
@@ -55,6 +56,8 @@ class QuestionService:
         self._announced: set[str] = set()
         """Questions that such calls wait for and that were closed in this process."""
         self._posted = PostedAnswers(engine, self)
+        self.prompts: SharedPrompts[Any] = SharedPrompts()
+        """The prompts of this process."""
 
     @property
     def table(self) -> QuestionTable:

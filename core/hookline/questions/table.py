@@ -1,4 +1,4 @@
-"""The tables ``questions`` and ``question_chats``."""
+"""The tables ``questions``, ``question_calls`` and ``question_chats``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,24 @@ from hookline_hookspecs.questions import (
 from .. import clock
 from ..store.journal import Statement, queries
 from ..text import dump
+
+
+@dataclass(frozen=True, slots=True)
+class AskingCall:
+    """The call that asks.
+
+    ``turn`` is the id of its turn, and ``waiting_turn`` of the one that is parked for the answer.
+    ``key`` identifies the call in its turn: once the turn is resumed, the call finds its question
+    by it. It is empty for a question of a call that has begun. ``same_call`` says what is asked:
+    of the calls of ``waiting_turn`` with the same text only one asks. It is empty if each asks by
+    itself. ``siblings`` are the keys of the identical calls of the same response.
+    """
+
+    turn: str = ""
+    key: str = ""
+    waiting_turn: str = ""
+    same_call: str = ""
+    siblings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +90,30 @@ class QuestionTable:
             lambda db: db.batch([(self._sql[query], params)])[0], durable=True
         )
 
-    async def insert(self, question: StoredQuestion, turn_id: str, call_key: str) -> None:
-        """Store an open question of a turn's call."""
-        await self._write(insert_question(question, turn_id, call_key), durable=True)
+    async def insert(self, question: StoredQuestion, call: AskingCall) -> StoredQuestion:
+        """Store an open question of a call, unless one about the same is open; return that."""
+        about = {"waiting_turn": call.waiting_turn, "same_call": call.same_call}
+
+        def work(db: Any) -> StoredQuestion:
+            same: list[Mapping[str, Any]] = []
+            if call.same_call:
+                same = db.fetch(self._sql["open_about_call"], {**about, "now": clock.now()})
+            stored = _question(same[0]) if same else question
+            new = [] if same else [insert_question(question, call)]
+            keys = [call.key] if same and call.key else []
+            keys += call.siblings
+            waiting = [_insert_question_call(stored.id, call.turn, key) for key in keys]
+            db.batch([(self._sql[name], row) for name, row in (*new, *waiting)])
+            return stored
+
+        return await self._store.write(work, durable=True)
 
     async def get(self, question_id: str) -> StoredQuestion | None:
         """A question by its id."""
         return _first(await self._rows("question", id=question_id))
 
     async def of_call(self, turn_id: str, call_key: str) -> StoredQuestion | None:
-        """The newest question about a turn's call."""
+        """The newest question that a turn's call asked, or that it waits for."""
         return _first(await self._rows("question_of_call", turn_id=turn_id, call_key=call_key))
 
     async def open(
@@ -95,7 +127,7 @@ class QuestionTable:
         ]
 
     async def open_of_turn(self, turn_id: str) -> list[StoredQuestion]:
-        """The open questions of a turn."""
+        """The open questions of a turn and of its sub-agents."""
         return [_question(row) for row in await self._rows("open_of_turn", turn_id=turn_id)]
 
     async def shown_in(self, channel: str, chat_id: str) -> list[ShownQuestion]:
@@ -169,7 +201,7 @@ class QuestionTable:
     async def insert_once(self, question: StoredQuestion) -> StoredQuestion:
         """Store a question with a handler, unless one about its subject is open; return that."""
         about = {"handler": question.handler, "subject": question.subject, "now": clock.now()}
-        name, row = insert_question(question, "", "")
+        name, row = insert_question(question, AskingCall())
 
         def work(db: Any) -> StoredQuestion:
             same = db.fetch(self._sql["open_about"], about)
@@ -254,8 +286,8 @@ REPLY_KEY = "reply"
 """The call key of a question that a reply ended with."""
 
 
-def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> Statement:
-    """The statement that stores an open question of a turn."""
+def insert_question(question: StoredQuestion, call: AskingCall) -> Statement:
+    """The statement that stores an open question of a call."""
     body = {
         "text": question.text,
         "preview": question.preview,
@@ -268,8 +300,14 @@ def insert_question(question: StoredQuestion, turn_id: str, call_key: str) -> St
         "fields": fields_to_json(question.fields),
     }
     row = {name: getattr(question, name) for name in _COLUMNS}
-    row |= {"session_id": question.session, "turn_id": turn_id, "call_key": call_key}
+    row |= {"session_id": question.session, "turn_id": call.turn, "call_key": call.key}
+    row |= {"waiting_turn": call.waiting_turn or call.turn, "same_call": call.same_call}
     return "insert_question", {**row, "body": dump(body)}
+
+
+def _insert_question_call(question_id: str, turn_id: str, call_key: str) -> Statement:
+    row = {"question_id": question_id, "turn_id": turn_id, "call_key": call_key}
+    return "insert_question_call", row
 
 
 def insert_question_chat(question_id: str, place: QuestionPlace) -> Statement:

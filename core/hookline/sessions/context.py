@@ -24,7 +24,7 @@ from hookline_hookspecs.messages import Message, ToolCall
 from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.origins import Effect, Origin
 from hookline_hookspecs.paths import Paths
-from hookline_hookspecs.questions import Question
+from hookline_hookspecs.questions import Question, QuestionAnswer
 from hookline_hookspecs.replies import Notice
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.tools import Tool
@@ -232,6 +232,11 @@ class PluginContext:
 
     async def ask(self, question: Question) -> str | None:
         """Ask a person and wait for the answer; None if no one can answer, or no one does."""
+        answer = await self.ask_answer(question)
+        return answer.choice if answer is not None else None
+
+    async def ask_answer(self, question: Question) -> QuestionAnswer | None:
+        """Ask as :meth:`ask` does, and return the answer with who gave it."""
         return await self.base.engine.ask(self.base, question) if self.interactive else None
 
 

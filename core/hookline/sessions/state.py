@@ -176,6 +176,10 @@ class ActiveTurn:
     ``asker`` is the user id of the person that the turn works for. ``caller_waits`` is True if a
     program waits for the end of the turn. ``parked`` is True once the turn was given up until a
     question is answered. ``asked`` is True if the turn has stored questions.
+
+    ``parks_with_caller`` is True for a sub-agent's turn whose caller is parked with it and calls it
+    again later. ``waiting_turn`` is the id of the turn that waits for this turn's questions: itself
+    or, for a sub-agent, the turn that called it.
     """
 
     id: str
@@ -192,6 +196,8 @@ class ActiveTurn:
     caller_waits: bool = False
     parked: bool = False
     asked: bool = False
+    parks_with_caller: bool = False
+    waiting_turn: str = ""
     blocks: tuple[ContextBlock, ...] = ()
     entries: list[HistoryEntry] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
@@ -209,6 +215,7 @@ class ActiveTurn:
     def __post_init__(self) -> None:
         self.state.work_in(self.inbound.workspace)
         self.asker = self.asker or self.inbound.user_id
+        self.waiting_turn = self.waiting_turn or self.id
 
     @classmethod
     def begin(
@@ -223,10 +230,10 @@ class ActiveTurn:
     def can_park(self) -> bool:
         """True if the turn can be given up until a question is answered, and then resumed.
 
-        Not in the terminal, where the person is, and not for a sub-agent, whose parent waits.
+        Not in the terminal, where the person is.
         """
-        is_chat = self.state.record.kind == "chat"
-        return is_chat and not self.caller_waits and self.inbound.channel != TERMINAL
+        is_resumed = self.state.record.kind == "chat" or self.parks_with_caller
+        return is_resumed and not self.caller_waits and self.inbound.channel != TERMINAL
 
     @property
     def user_entry(self) -> HistoryEntry:

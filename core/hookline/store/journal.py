@@ -171,8 +171,8 @@ class Journal:
     def prune(self) -> Awaitable[None]:
         """Delete messages and replies finished more than :data:`KEEP_FINISHED_DAYS` ago."""
         old = {"before": clock.now() - KEEP_FINISHED_DAYS * 86400}
-        names = ("prune_inbox", "prune_outbox", "prune_questions", "prune_question_chats")
-        return self._write([(name, old) for name in names])
+        names = ("inbox", "outbox", "questions", "question_calls", "question_chats")
+        return self._write([(f"prune_{name}", old) for name in names])
 
     # Sessions
 
@@ -250,7 +250,8 @@ class Journal:
     def delete_session(self, session_id: str) -> Awaitable[None]:
         """Delete a session with all its rows."""
         history = ("steps", "messages", "sidecars", "rewrites", "turns", "outbox", "inbox")
-        names = [f"delete_session_{part}" for part in (*history, "question_chats", "questions")]
+        questions = ("question_chats", "question_calls", "questions")
+        names = [f"delete_session_{part}" for part in (*history, *questions)]
         names.append("delete_session")
         return self._write([(name, {"id": session_id}) for name in names])
 

@@ -30,6 +30,7 @@ from ..questions.ask import TurnParked, TurnStopped
 from ..questions.service import QuestionService, new_question_id
 from ..questions.table import (
     REPLY_KEY,
+    AskingCall,
     QuestionPlace,
     insert_question,
     insert_question_chat,
@@ -414,7 +415,7 @@ def _store_choices(turn: ActiveTurn, reply: Reply) -> tuple[Reply, list[Statemen
     session = reply.session
     place = QuestionPlace(session.channel, session.chat_id, reply.person, reply.id)
     return replace(reply, question=question.id), [
-        insert_question(question, turn.id, REPLY_KEY),
+        insert_question(question, AskingCall(turn.id, REPLY_KEY)),
         insert_question_chat(question.id, place),
     ]
 

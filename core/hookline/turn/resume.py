@@ -37,19 +37,18 @@ async def resume_turn(
     mode: str,
     *,
     caller_waits: bool = False,
+    turn: ActiveTurn | None = None,
 ) -> ActiveTurn:
     """Continue a turn that did not end; ``row`` is from ``Journal.open_turns``.
 
     Finished calls keep their results. Started calls are reported as interrupted, or run again if
     they are read-only. Calls that were not started are run; one that waited for an answer finds it.
-    A turn that was already resumed :data:`MAX_RESUMES` times ends with an error.
+    A turn that was already resumed :data:`MAX_RESUMES` times ends with an error. ``turn`` is what
+    its caller would begin now instead, for a turn without a stored message.
     """
-    inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
-    inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
-    turn = ActiveTurn(
-        row["id"], state, inbound, row["inbox_id"], mode, state.model, resumed=True, left_over=True
-    )
-    turn.asked, turn.caller_waits = True, caller_waits
+    turn = turn or _stored_turn(state, row, mode)
+    turn.id, turn.resumed, turn.left_over, turn.asked = row["id"], True, True, True
+    turn.caller_waits = turn.caller_waits or caller_waits
     turn.entries = [entry for entry in state.history if entry.turn_id == row["id"]]
     turn.iterations, turn.usage = await engine.journal.turn_usage(row["id"])
     ctx = TurnContext(engine, state, turn)
@@ -87,6 +86,12 @@ async def resume_turn(
 
     await run_lifecycle(ctx, begin)
     return turn
+
+
+def _stored_turn(state: SessionState, row: Mapping[str, Any], mode: str) -> ActiveTurn:
+    inbound = stored_inbound(row["inbox_id"], row["inbound"]) if row["inbound"] else None
+    inbound = inbound or Inbound(state.record.channel, state.record.chat_id, "", row["id"], "")
+    return ActiveTurn(row["id"], state, inbound, row["inbox_id"], mode, state.model)
 
 
 async def _take_stored_steering(ctx: TurnContext) -> None:

@@ -35,7 +35,8 @@ from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error
-from ..questions.ask import AskResult, TurnParked, ask
+from ..questions.ask import AskResult, TurnParked, ask, same_question
+from ..questions.table import AskingCall
 from ..sessions.context import TurnContext
 from ..text import clean
 
@@ -254,8 +255,13 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     view, policy = ctx.of("core"), ctx.engine.services.get(ApprovalPolicy)
     if policy is not None and not verdict.once and await policy.granted(view, question) is not None:
         return None
-    key = f"{call.id}:{hashlib.sha256(_fingerprint(call).encode()).hexdigest()[:16]}"
-    result = await ask(ctx, question, key)
+    asking = AskingCall(key=_call_key(call, call.id))
+    if not verdict.once:
+        siblings = tuple(_call_key(call, other) for other in _identical_calls(ctx, call))
+        same_call = same_question(question, _fingerprint(call))
+        asking = replace(asking, same_call=same_call, siblings=siblings)
+        question = _for_all(question, 1 + len(siblings))
+    result = await ask(ctx, question, asking)
     answer = result.answer
     if answer is None or answer.choice not in question.choices[:-1]:
         return _denial(verdict.reason.rstrip("."), result)
@@ -276,6 +282,34 @@ def _shown(call: ToolCall, verdict: Ask) -> str:
     else:
         deed = json.dumps(call.arguments, ensure_ascii=False, indent=1)
     return "\n".join([*verdict.details, "", deed] if verdict.details else [deed])
+
+
+def _call_key(call: ToolCall, call_id: str) -> str:
+    """Identifies a call with exactly these arguments within its turn."""
+    return f"{call_id}:{hashlib.sha256(_fingerprint(call).encode()).hexdigest()[:16]}"
+
+
+def _identical_calls(ctx: TurnContext, call: ToolCall) -> list[str]:
+    """The ids of the calls of the same response that are the same and have no result yet."""
+    requested = {one.id: one for one in ctx.active_turn.entries[-1].message.tool_calls}
+    own = requested.get(call.id)
+    if own is None:
+        return []
+    return [
+        one.id
+        for one in requested.values()
+        if one.id != call.id
+        and one.id not in ctx.active_turn.finished
+        and _fingerprint(one) == _fingerprint(own)
+    ]
+
+
+def _for_all(question: Question, count: int) -> Question:
+    """The question, which says how many identical calls it is about."""
+    if count == 1:
+        return question
+    note = f"The model makes this call {count} times; the answer is for all of them."
+    return replace(question, text=f"{question.text}\n{note}")
 
 
 async def _approval_scopes(ctx: TurnContext, call: ToolCall, ask: Ask) -> Sequence[OfferedScope]:

@@ -461,29 +461,55 @@ class Looks(Plugin):
 
     @hookimpl
     def pre_tool(self, ctx: Any, call: ToolCall) -> Ask | None:
-        return Ask("it is private", call.arguments["place"]) if call.name == "look" else None
+        return Ask("it is private", call.arguments["place"])
+
+    @tool
+    def touch(self, place: str) -> str:
+        """Touch."""
+        self.looked += 1
+        return "touched"
 
 
-@pytest.mark.parametrize(
-    ("choice", "places", "left"),
-    [(ALLOW_SESSION, "aa", 0), (ALLOW_ONCE, "aa", 1), (ALLOW_SESSION, "ab", 1)],
-)
-async def test_scope_of_an_answer_answers_the_same_question_of_another_call(
-    harness: Make, choice: str, places: str, left: int
-) -> None:
-    h = harness(People, Looks, model=[[calls("look", place=one) for one in places], "done"])
+async def asked(harness: Make, model: Any, count: int) -> Any:
+    """A harness in which ``count`` questions are shown, and no more."""
+    h = harness(People, Looks, model=model)
     await h.aopen()
     await h.runtime.gateway_host.recover()
     await h.channel.say("go")
+    await until(lambda: len([one for one in h.channel.sent if one.question]) == count)
+    assert len(await h.runtime.engine.services[Questions].open()) == count
+    return h
+
+
+async def test_scope_of_an_answer_leaves_the_question_of_another_call_open(harness: Make) -> None:
+    h = await asked(harness, [[calls("look", place="a"), calls("look", place="b")], "done"], 2)
     questions = h.runtime.engine.services[Questions]
-    await until(lambda: len([one for one in h.channel.sent if one.question]) == 2)
-    first, _ = await questions.open()
-    await questions.answer(first.id, choice, "fake", "user")
-    assert len(await questions.open()) == left
-    for one in await questions.open():
-        await questions.answer(one.id, "Deny", "fake", "user")
+    first, second = await questions.open()
+    await questions.answer(first.id, ALLOW_SESSION, "fake", "user")
+    assert [one.id for one in await questions.open()] == [second.id]
+    await questions.answer(second.id, "Deny", "fake", "user")
     await until(lambda: "done" in texts(h))
-    assert h.plugin(Looks).looked == 2 - left
+    assert h.plugin(Looks).looked == 1
+
+
+@pytest.mark.parametrize(("choice", "ran"), [(ALLOW_ONCE, 2), ("Deny", 0)])
+@pytest.mark.parametrize("name", ["look", "touch"])
+async def test_identical_calls_of_a_response_are_one_question(
+    harness: Make, name: str, choice: str, ran: int
+) -> None:
+    later = [calls(name, place="a")]
+    h = await asked(harness, [[calls(name, place="a"), calls(name, place="a")], later, "done"], 1)
+    questions = h.runtime.engine.services[Questions]
+    (first,) = await questions.open()
+    assert first.text.endswith("The model makes this call 2 times; the answer is for all of them.")
+    await questions.answer(first.id, choice, "fake", "user")
+    await until(lambda: len([one for one in h.channel.sent if one.question]) == 2)
+    assert h.plugin(Looks).looked == ran
+    (second,) = await questions.open()
+    assert second.id != first.id, "an answer is not for a later response"
+    await questions.answer(second.id, "Deny", "fake", "user")
+    await until(lambda: "done" in texts(h))
+    assert h.plugin(Looks).looked == ran
 
 
 async def test_question_shows_markup_of_the_guard_as_it_is(harness: Make) -> None:

@@ -16,7 +16,17 @@ BOSS = telegram.BOSS
 COMMAND = "echo ran >> runs.txt; sudo -n true"
 SCRIPT = {
     "steps": [
-        {"when": "^launch", "tools": [{"name": "bash", "arguments": {"command": COMMAND}}]},
+        {
+            "when": "^launch",
+            "tools": [{"name": "bash", "arguments": {"command": COMMAND}}],
+            "repeat": True,
+        },
+        {
+            "when": "^send",
+            "tools": [
+                {"name": "delegate", "arguments": {"task": f"launch {who}"}} for who in ("a", "b")
+            ],
+        },
         {"when": ".", "text": "finished", "repeat": True},
     ]
 }
@@ -45,7 +55,7 @@ def gateways(
         for name in ("HOOKLINE_STORE", "HOOKLINE_TEST_STORE"):
             monkeypatch.setenv(name, store)
     made = telegram.Gateways(tmp_path, api)
-    made.configure(SCRIPT, shell={})
+    made.configure(SCRIPT, shell={}, delegate={})
     yield made
     made.close()
 
@@ -86,6 +96,30 @@ def test_question_is_shown_once_and_the_call_runs_at_most_once(
     assert texts.count("Answered: Allow once.") <= 1
     expected = RUNS.get(point, 1)
     assert runs(gateways) <= 1 if expected is None else runs(gateways) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", [*BEFORE_ANSWER, *AFTER_ANSWER])
+def test_question_of_two_sub_agents_survives_a_kill_and_both_go_on(
+    gateways: Any, api: Any, point: str
+) -> None:
+    # Before that, the calls of delegate pass it, twice each.
+    process = gateways.start(HOOKLINE_CRASH_AT="before-tool:5" if point == "before-tool" else point)
+    api.say(BOSS, "send")
+    if point in AFTER_ANSWER:
+        answer(api, "Allow once")
+    assert process.wait(60) == -signal.SIGKILL
+    second = gateways.start()
+    if point in BEFORE_ANSWER:
+        answer(api, "Allow once")
+    api.find("finished", BOSS)
+    question = api.find("Allow bash?", BOSS)
+    api.wait(lambda: not question.buttons and not api.unconfirmed)
+    assert telegram.end(second) == 0
+    texts = api.texts(BOSS)
+    assert len([text for text in texts if "Allow bash?" in text]) == 1
+    assert texts.count("finished") == 1
+    assert (1 if point in RUNS else 2) <= runs(gateways) <= 2
 
 
 @pytest.mark.slow

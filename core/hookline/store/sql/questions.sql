@@ -1,15 +1,26 @@
 -- name: insert_question!
 INSERT INTO questions (id, kind, session_id, channel, chat_id, asker, turn_id, call_key, body,
-                       created, expires, handler, subject)
+                       created, expires, handler, subject, waiting_turn, same_call)
 VALUES (:id, :kind, :session_id, :channel, :chat_id, :asker, :turn_id, :call_key, :body, :created,
-        :expires, :handler, :subject);
+        :expires, :handler, :subject, :waiting_turn, :same_call);
+
+-- name: insert_question_call!
+INSERT INTO question_calls (turn_id, call_key, question_id)
+VALUES (:turn_id, :call_key, :question_id) ON CONFLICT (turn_id, call_key) DO NOTHING;
 
 -- name: question
 SELECT * FROM questions WHERE id = :id;
 
 -- name: question_of_call
-SELECT * FROM questions WHERE turn_id = :turn_id AND call_key = :call_key
+SELECT * FROM questions WHERE (turn_id = :turn_id AND call_key = :call_key) OR id =
+    (SELECT c.question_id FROM question_calls c
+     WHERE c.turn_id = :turn_id AND c.call_key = :call_key)
 ORDER BY created DESC LIMIT 1;
+
+-- name: open_about_call
+-- The open question about the same call, of the same turn or of its sub-agents.
+SELECT * FROM questions WHERE waiting_turn = :waiting_turn AND same_call = :same_call
+AND state = 'open' AND (expires IS NULL OR expires > :now);
 
 -- name: answered_by_message
 SELECT * FROM questions WHERE message = :message AND message <> '' AND answered_by = :by;
@@ -19,14 +30,16 @@ SELECT * FROM questions WHERE message = :message AND message <> '' AND answered_
 -- that a reply ended with, whose answer is a message.
 SELECT q.* FROM questions q WHERE q.state = 'open' AND (q.expires IS NULL OR q.expires > :now)
 AND q.call_key <> 'reply'
-AND (:session_id IS NULL OR (q.session_id = :session_id AND q.handler = ''))
+AND (:session_id IS NULL OR (q.handler = '' AND (q.session_id = :session_id OR EXISTS
+     (SELECT 1 FROM turns t WHERE t.id = q.waiting_turn AND t.session_id = :session_id))))
 AND (:channel IS NULL OR (q.channel = :channel AND q.chat_id = :chat_id) OR EXISTS
      (SELECT 1 FROM question_chats c WHERE c.question_id = q.id AND c.channel = :channel
       AND c.chat_id = :chat_id))
 ORDER BY q.created, q.id;
 
 -- name: open_of_turn
-SELECT * FROM questions WHERE turn_id = :turn_id AND state = 'open';
+-- Of a turn and of its sub-agents.
+SELECT * FROM questions WHERE (turn_id = :turn_id OR waiting_turn = :turn_id) AND state = 'open';
 
 -- name: shown_questions
 -- The open questions that are shown in a chat, with the message that shows them (delivered_id) and
@@ -101,6 +114,10 @@ SELECT MIN(expires) AS at FROM questions WHERE state = 'open';
 DELETE FROM questions WHERE state <> 'open' AND closed < :before
 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = questions.turn_id AND t.state = 'running');
 
+-- name: prune_question_calls!
+DELETE FROM question_calls WHERE NOT EXISTS
+    (SELECT 1 FROM questions q WHERE q.id = question_calls.question_id);
+
 -- name: prune_question_chats!
 DELETE FROM question_chats WHERE NOT EXISTS
     (SELECT 1 FROM questions q WHERE q.id = question_chats.question_id);
@@ -111,14 +128,14 @@ UPDATE turns SET parked = 1, owner = NULL, resumes = 0 WHERE id = :id AND state 
 -- name: parked_turn
 -- The session's turn that waits for an answer.
 SELECT t.id FROM turns t WHERE t.session_id = :session_id AND t.state = 'running' AND t.parked = 1
-AND EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = t.id AND q.state = 'open'
+AND EXISTS (SELECT 1 FROM questions q WHERE q.waiting_turn = t.id AND q.state = 'open'
             AND (q.expires IS NULL OR q.expires > :now));
 
 -- name: answered_turns
 -- Parked turns that no open question holds any more, with the chats of their sessions.
 SELECT t.session_id, s.channel, s.chat_id FROM turns t JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'running' AND t.parked = 1 AND s.kind = 'chat' AND NOT EXISTS
-    (SELECT 1 FROM questions q WHERE q.turn_id = t.id AND q.state = 'open'
+    (SELECT 1 FROM questions q WHERE q.waiting_turn = t.id AND q.state = 'open'
      AND (q.expires IS NULL OR q.expires > :now));
 
 -- name: set_steering!
@@ -129,6 +146,10 @@ SELECT steering FROM turns WHERE id = :id;
 
 -- name: delete_session_question_chats!
 DELETE FROM question_chats WHERE question_id IN
+    (SELECT id FROM questions WHERE session_id = :id);
+
+-- name: delete_session_question_calls!
+DELETE FROM question_calls WHERE question_id IN
     (SELECT id FROM questions WHERE session_id = :id);
 
 -- name: delete_session_questions!

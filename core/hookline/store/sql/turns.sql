@@ -40,7 +40,7 @@ ORDER BY +received, id;
 -- A message in state taken has a turn, which is finished separately; one in state files_pending
 -- waits for its channel, and one in state queued for the answer to a question of its session.
 SELECT * FROM inbox WHERE state <> 'done' AND (state = 'new' OR (state = 'queued' AND NOT EXISTS
-    (SELECT 1 FROM turns t JOIN questions q ON q.turn_id = t.id
+    (SELECT 1 FROM turns t JOIN questions q ON q.waiting_turn = t.id
      WHERE t.session_id = inbox.session_id AND t.state = 'running' AND t.parked = 1
      AND q.state = 'open' AND (q.expires IS NULL OR q.expires > :now))))
 AND (:channel IS NULL OR (channel = :channel AND chat_id = :chat_id)) ORDER BY +received, id;
@@ -74,7 +74,7 @@ WHERE id = :id;
 -- Without the turns that wait for an answer, unless waiting is 1.
 SELECT t.*, i.body AS inbound FROM turns t LEFT JOIN inbox i ON i.id = t.inbox_id
 WHERE t.session_id = :session_id AND t.state = 'running' AND (:waiting = 1 OR NOT EXISTS
-    (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
+    (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.waiting_turn = t.id AND q.state = 'open'
      AND (q.expires IS NULL OR q.expires > :now)))
 ORDER BY t.number;
 
@@ -89,7 +89,7 @@ SELECT * FROM turns WHERE id = :id;
 -- name: sessions_with_open_turns
 SELECT DISTINCT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id
 WHERE t.state = 'running' AND (:channel IS NULL OR (s.channel = :channel AND s.chat_id = :chat_id))
-AND NOT EXISTS (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.turn_id = t.id AND q.state = 'open'
+AND NOT EXISTS (SELECT 1 FROM questions q WHERE t.parked = 1 AND q.waiting_turn = t.id AND q.state = 'open'
                 AND (q.expires IS NULL OR q.expires > :now));
 
 -- name: undo_turn!

@@ -330,7 +330,9 @@ def test_sub_agent_stops_with_its_parent_turn(harness: Make) -> None:
     assert h.run(h.plugin(Delegate).host.storage.kv.keys()) == []
 
 
-def test_sub_agent_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_path: Any) -> None:
+def test_sub_agent_interrupted_by_a_crash_goes_on_without_its_call(
+    harness: Make, tmp_path: Any
+) -> None:
     home = tmp_path / "home"
     h = harness(Delegate, SampleTools, model=waiting(), home=home)
 
@@ -341,7 +343,7 @@ def test_sub_agent_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_pa
         await h.aclose()
 
     h.run(killed())
-    model = Script(go=["so"])
+    model = Script(go=["so"], x=[lambda r: r.messages[-1].blocks[0].text])
     again = harness(Delegate, SampleTools, model=model, home=home)
 
     async def taken_up() -> list[str]:
@@ -350,9 +352,10 @@ def test_sub_agent_interrupted_by_a_crash_is_not_run_again(harness: Make, tmp_pa
         return [reply.text for reply in await again.channel.replies(1)]
 
     assert again.run(taken_up()) == ["so"]
-    text = [block.text for block in model.last.messages[-1].blocks]
-    assert [text.partition(":")[0] for text in text] == ["Interrupted"] * 2
-    assert model.sent("x") == []
+    reports = [block.text for block in model.sent("go")[-1].messages[-1].blocks]
+    assert [text.partition(":")[0] for text in reports] == ["Interrupted"] * 2
+    assert again.plugin(SampleTools).waiting == 0, "a call that had begun is not repeated"
+    assert all("sub-agent" in request.ephemeral for request in model.sent("x"))
     assert again.run(again.plugin(Delegate).host.storage.kv.keys()) == []
 
 

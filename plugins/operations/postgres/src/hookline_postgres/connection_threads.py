@@ -41,7 +41,7 @@ WRITE_DELAY = 0.002
 transaction."""
 UNANNOUNCED_TABLES = frozenset(
     {"inbox", "outbox", "sessions", "turns", "messages", "sidecars", "rewrites", "steps", "usage"}
-    | {"questions", "question_chats"}
+    | {"questions", "question_calls", "question_chats"}
 )
 """Core's tables whose changes are not announced: they change often, and no process caches them."""
 RECONNECT_TIMEOUT = 30.0

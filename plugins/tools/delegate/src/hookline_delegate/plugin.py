@@ -22,12 +22,8 @@ from hookline_hookspecs import (
 from pydantic import BaseModel, Field
 
 from .report import failure, prompt, report
-from .sub_agent import SubAgent, task_key
+from .sub_agent import SubAgent, new_session_id, task_key
 
-INTERRUPTED = (
-    "Interrupted: the process died while the sub-agent worked; the outcome is unknown, check what "
-    "it has done before you start another one"
-)
 SEMAPHORE_KEY = "semaphore"
 """Key in the turn's stash: the semaphore that limits its sub-agents."""
 OPEN_TASKS_KEY = "open"
@@ -52,8 +48,8 @@ class Delegate(Plugin[DelegateConfig]):
         self._agents: dict[str, SubAgent] = {}
         self._tasks: set[str] = set()
 
-    # Read-only, because core runs only such calls concurrently; `_recorded` prevents a second run
-    # after a crash.
+    # Read-only, because core runs only such calls concurrently, and again once a parked or
+    # interrupted turn is resumed; `_recorded` finds the sub-agent that then continues.
     @tool(read_only=True, main_only=True, origin="workspace")
     async def delegate(
         self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
@@ -66,11 +62,10 @@ class Delegate(Plugin[DelegateConfig]):
         """
         if not task.strip():
             raise ToolError("the task is blank; write what the sub-agent is to do and report")
-        agent = SubAgent(self._allowed_tools(tools), self.config.max_iterations)
+        allowed = self._allowed_tools(tools)
         key = task_key(ctx.turn.id, task, context, tools)
-        async with self._semaphore(ctx), self._recorded(ctx, key) as known:
-            if known:
-                return ToolOutput(INTERRUPTED, ok=False)
+        async with self._semaphore(ctx), self._recorded(ctx, key) as session_id:
+            agent = SubAgent(allowed, self.config.max_iterations, session_id)
             self._agents[agent.session_id] = agent
             try:
                 turn = await agent.run(self.host, ctx, prompt(task, context), self.config.timeout)
@@ -97,21 +92,22 @@ class Delegate(Plugin[DelegateConfig]):
         return semaphore
 
     @asynccontextmanager
-    async def _recorded(self, ctx: Context, key: str) -> AsyncIterator[bool]:
-        """Store a record of the task until it is done; yields True if a dead process left one.
+    async def _recorded(self, ctx: Context, key: str) -> AsyncIterator[str]:
+        """Store a record of the task until it is done; yields the id of the sub-agent's session.
 
-        The record of a cancelled task stays until the turn ends.
+        The record of a parked task stays until its turn is resumed, and that of a cancelled one
+        until its turn ends.
         """
         if key in self._tasks:
             raise ToolError("a sub-agent is already working on this task; wait for its report")
         self._tasks.add(key)
         records = self.host.storage.kv
         try:
-            known = await records.get(key, False)
-            await records.set(key, True)
+            session_id = str(await records.get(key, "")) or new_session_id()
+            await records.set(key, session_id)
             ctx.stash.setdefault(OPEN_TASKS_KEY, []).append(key)
             try:
-                yield known
+                yield session_id
             except Exception:
                 await records.delete(key)
                 raise

@@ -23,7 +23,7 @@ class SubAgent:
 
     tools: frozenset[str]
     limit: int
-    session_id: str = field(default_factory=lambda: f"agent-{uuid4().hex}")
+    session_id: str
     timeout: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
     reason: str = ""
 
@@ -42,6 +42,7 @@ class SubAgent:
                     tools=sorted(self.tools),
                     system=instruction(),
                     kind="agent",
+                    resumable=True,
                 )
         except TimeoutError:
             if not self.timeout.expired():
@@ -57,6 +58,11 @@ class SubAgent:
         if not self.reason:
             self.reason = reason
             self.timeout.reschedule(asyncio.get_running_loop().time())
+
+
+def new_session_id() -> str:
+    """Return the id of a new sub-agent's session."""
+    return f"agent-{uuid4().hex}"
 
 
 def task_key(turn_id: str, task: str, context: str | None, tools: Sequence[str] | None) -> str:
