@@ -138,7 +138,8 @@ class _TurnQuestion:
             return self.result(stored)
         question = replace(question, id=stored.id)
         prompt = partial(self._prompt, question, stored, is_earlier=earlier is not None)
-        return await self._service.prompts.join(stored.id, prompt)
+        result: AskResult = await self._service.prompts.join(stored.id, prompt)
+        return result
 
     async def _prompt(
         self, question: Question, stored: StoredQuestion, *, is_earlier: bool
