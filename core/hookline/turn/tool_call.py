@@ -242,13 +242,14 @@ async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | 
     scopes = verdict.scopes
     if not scopes and not verdict.once:
         scopes = tuple(await _approval_scopes(ctx, call, verdict))
+    reason = verdict.reason[:1].upper() + verdict.reason[1:]
     question = Question(
-        text=f"Allow {call.name}? {verdict.reason[:1].upper()}{verdict.reason[1:]}",
+        text=f"Allow {call.name}? {reason}",
         choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
         preview=_shown(call, verdict),
         kind="approval",
         call=replace(call),
-        reason=verdict.reason,
+        reason=reason,
         marks=verdict.marks,
         covers=("", *(scope.covers for scope in scopes), "") if scopes else (),
     )

@@ -844,7 +844,7 @@ def test_hook_on_question(harness: Make) -> None:
     question = seen[0]
     assert question.choices == ("Allow once", "Deny")
     assert (question.kind, question.preview) == ("approval", "act x")
-    assert question.reason == "it changes things"
+    assert question.reason == "It changes things"
     assert [q.call.arguments for q in h.questions] == [{"what": "z"}], "passed on to the person"
 
 

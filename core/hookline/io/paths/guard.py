@@ -95,7 +95,9 @@ class PathGuard:
         asked = self._absolute(text, None)
         for place in dict.fromkeys((asked, real_path(asked) or asked)):
             if known := known_places.caution(place) or self._of_person(place):
-                return f"{shown(text)} is a control file: {known.name!r} {known.what}."
+                is_name = known.name.lower() == Path(text).name.lower()
+                name = "it" if is_name else repr(known.name)
+                return f"{shown(text)} is a control file: {name} {known.what}."
         return None
 
     def _of_person(self, path: str) -> KnownPlace | None:

@@ -31,6 +31,8 @@ LOCALHOST = "localhost"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MAX_HOST_CHARS = 253
 """Characters of a host name (RFC 1035, section 2.3.4)."""
+REACHES = "A command reaches for it."
+"""Why a person is asked about a host."""
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*|[0-9a-f:.]+")
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>|;&(){}$\\]+")
 _Grant = tuple[str, int]
@@ -186,11 +188,11 @@ def _question(name: str, port: int, command: str, scopes: Iterable[OfferedScope]
     shown = name if port in (80, 443) else f"{name}:{port}"
     offered = tuple(scopes)
     return Question(
-        text=f"Allow access to {on_one_line(shown, MAX_HOST_CHARS)}? A command reaches for it.",
+        text=f"Allow access to {on_one_line(shown, MAX_HOST_CHARS)}? {REACHES}",
         choices=(ALLOW_ONCE, *(scope.label for scope in offered), DENY),
         preview=command,
         kind="approval",
-        reason=f"it reaches for {shown}",
+        reason=REACHES,
         covers=("", *(scope.covers for scope in offered), "") if offered else (),
     )
 
