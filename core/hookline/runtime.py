@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hookline_hookspecs.bound_files import CallFiles
 from hookline_hookspecs.conversations import Conversations
 from hookline_hookspecs.drivers import Store
 from hookline_hookspecs.gateway import GatewayHost, WorkDistribution
@@ -34,6 +35,7 @@ from .questions.service import QuestionService
 from .sessions.context import current_chat
 from .sessions.manager import Sessions
 from .store.journal import core_migrations
+from .turn.call_files import BoundCallFiles
 from .turn.model_call import ask_auxiliary
 
 
@@ -63,6 +65,7 @@ class Runtime:
         engine.ask_model, engine.chat = ask_auxiliary, current_chat
         engine.ask = ask_answer
         engine.services[Questions] = QuestionService(engine)
+        engine.services[CallFiles] = BoundCallFiles(engine)
         self.bus = engine.bus
         self.commands = SlashCommands()
         self.channels = Channels()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from .bound_files import BoundFile
 from .errors import HooklineError
 from .forms import FormField, fields_to_json
 from .messages import ToolCall
@@ -92,6 +93,7 @@ class Question:
         id: the id under which it is stored; empty until then.
         fields: the values that a form asks for. Its answer is a JSON object of them, or one of
             ``choices``, of which the last one declines.
+        files: the files that the call runs, sends or writes, as they are while it is asked.
     """
 
     text: str
@@ -104,6 +106,7 @@ class Question:
     marks: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     fields: tuple[FormField, ...] = ()
+    files: tuple[BoundFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class StoredQuestion:
         handler: the :class:`QuestionHandler` that acts on the answer of a question that belongs to
             no call, ``subject`` what it is about, and ``data`` what the handler needs to act.
         outcome: what the handler has done, for the person who answered; it is not stored.
+        files: the files of the call, as they were when the question was asked.
     """
 
     id: str
@@ -164,6 +168,7 @@ class StoredQuestion:
     data: Mapping[str, Any] = field(default_factory=dict)
     outcome: str = ""
     fields: tuple[FormField, ...] = ()
+    files: tuple[BoundFile, ...] = ()
 
     @property
     def chat(self) -> str:

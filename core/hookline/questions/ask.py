@@ -10,6 +10,7 @@ from functools import partial
 from typing import Literal
 
 from hookline_hookspecs import crash
+from hookline_hookspecs.bound_files import BoundFile
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.gateway import GatewayHost
 from hookline_hookspecs.optional_services import ApprovalPolicy
@@ -53,11 +54,13 @@ class AskResult:
     """What came of a question. Without an ``answer``, ``why`` says what happened instead.
 
     ``nobody``: no one can be asked in this turn. ``unreachable``: no one who may answer can be
-    reached. ``expired``: no one answered in time.
+    reached. ``expired``: no one answered in time. ``files`` are those of the call, as they were
+    when the question was first asked.
     """
 
     answer: QuestionAnswer | None
     why: Literal["", "nobody", "unreachable", "expired"] = ""
+    files: tuple[BoundFile, ...] = ()
 
 
 async def ask(ctx: TurnContext, question: Question, call: AskingCall = NO_CALL) -> AskResult:
@@ -89,7 +92,7 @@ async def ask(ctx: TurnContext, question: Question, call: AskingCall = NO_CALL) 
 
 async def _ask_plugins(ctx: TurnContext, question: Question) -> AskResult:
     answer = await _ask_hook(ctx, question)
-    return AskResult(answer, "" if answer is not None else "nobody")
+    return AskResult(answer, "" if answer is not None else "nobody", question.files)
 
 
 async def _ask_hook(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
@@ -217,7 +220,7 @@ class _TurnQuestion:
         if stored.state == "stopped":
             raise TurnStopped
         if stored.state == "answered":
-            return AskResult(stored.answer)
+            return AskResult(stored.answer, files=stored.files)
         return AskResult(None, "expired" if stored.state == "expired" else "nobody")
 
     async def _show(self, stored: StoredQuestion) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hookline_hookspecs.bound_files import bound_files_from_json, bound_files_to_json
 from hookline_hookspecs.drivers import Batch, Store
 from hookline_hookspecs.forms import fields_from_json, fields_to_json
 from hookline_hookspecs.messages import TextBlock
@@ -298,6 +299,7 @@ def insert_question(question: StoredQuestion, call: AskingCall) -> Statement:
         "covers": list(question.covers),
         "data": dict(question.data),
         "fields": fields_to_json(question.fields),
+        "files": bound_files_to_json(question.files),
     }
     row = {name: getattr(question, name) for name in _COLUMNS}
     row |= {"session_id": question.session, "turn_id": call.turn, "call_key": call.key}
@@ -338,6 +340,7 @@ def new_question(
         marks=question.marks,
         covers=question.covers,
         fields=question.fields,
+        files=question.files,
     )
 
 
@@ -356,11 +359,12 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         covers = tuple(str(covered) for covered in body["covers"])
         data = dict(body.get("data") or {})
         fields = fields_from_json(body.get("fields") or ())
+        files = bound_files_from_json(body.get("files") or ())
     except (ValueError, LookupError, TypeError):
         text, preview, choices = "(This question cannot be read.)", "", (DENY,)
         reason = tool = ""
         marks = covers = ()
-        data, fields = {}, ()
+        data, fields, files = {}, (), ()
     answer = None
     if row["state"] == "answered":
         answer = QuestionAnswer(row["choice"], row["words"], row["answered_by"])
@@ -391,4 +395,5 @@ def _question(row: Mapping[str, Any]) -> StoredQuestion:
         row["subject"],
         data,
         fields=fields,
+        files=files,
     )

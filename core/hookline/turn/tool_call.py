@@ -1,7 +1,7 @@
 """Calls a tool: arguments, ``pre_tool``, approval, the call, ``post_tool``, the journal.
 
 :func:`run_call` is the whole path of one call. A step that determines the result without running
-the tool raises :class:`CallResolved`.
+the tool raises :class:`~.permission.CallResolved`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import difflib
-import hashlib
 import json
 import logging
 from collections.abc import Sequence
@@ -21,46 +20,25 @@ from itertools import groupby
 from time import perf_counter
 from typing import Any
 
-from hookline_hookspecs.errors import HooklineError, Refused, StoreError, ToolError
+from hookline_hookspecs.errors import HooklineError, Refused, ToolError
 from hookline_hookspecs.messages import ToolCall
-from hookline_hookspecs.optional_services import ApprovalPolicy
-from hookline_hookspecs.origins import Origin
-from hookline_hookspecs.permissions import OfferedScope, PermissionRules
-from hookline_hookspecs.questions import ALLOW_ONCE, DENY, Question, QuestionAnswer
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
 from hookline_hookspecs.tools import Tool
-from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
 from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
 from ..bus.validation import field_error
-from ..questions.ask import AskResult, TurnParked, ask, same_question
-from ..questions.table import AskingCall
+from ..questions.ask import TurnParked
 from ..sessions.context import TurnContext
 from ..text import clean
+from .permission import CallResolved, check_permission, fingerprint, is_outdated
 
 log = logging.getLogger("hookline.tools")
 _THREADS = ThreadPoolExecutor(64, "hookline-tool")
 """Only for synchronous tools, so that slow ones do not delay other work in threads."""
 MAX_RESULT_CHARS = 400_000
 """Maximum number of characters of a result that the model reads. Plugins may cut it earlier."""
-
-
-class CallResolved(Exception):
-    """The call got a result without being run."""
-
-    def __init__(
-        self,
-        call: ToolCall,
-        text: str,
-        *,
-        ok: bool = False,
-        origins: tuple[Origin, ...] = (),
-        shown: str = "",
-        invalid: bool = False,
-    ) -> None:
-        self.result = ToolResult(call, text, ok, origins=origins, shown=shown, invalid=invalid)
 
 
 def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
@@ -186,15 +164,17 @@ async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
     Raises:
         CallResolved: the call is denied, or a guard has answered it.
     """
-    approved = await _check_permission(ctx, tool, call)
+    approved = await check_permission(ctx, tool, call)
 
     async def run(changed: ToolCall) -> ToolResult:
         if changed.name != tool.name:
             return _error_result(call, f"Error: a plugin turned {tool.name} into {changed.name}")
         try:
-            if _fingerprint(changed) != approved:
+            if fingerprint(changed) != approved.fingerprint:
                 changed = _check_arguments(tool, changed)
-                await _check_permission(ctx, tool, changed)
+                await check_permission(ctx, tool, changed)
+            elif await is_outdated(approved):
+                await check_permission(ctx, tool, changed, approved)
         except CallResolved as resolved:
             return resolved.result
         return await _execute(ctx, tool, changed)
@@ -203,162 +183,6 @@ async def _run_guarded(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResu
         return await ctx.engine.bus.around("around_tool", ctx, replace(call), run, ToolResult)
     except MiddlewareError as error:
         return _error_result(call, f"Error: {error}; the tool did not run to its end")
-
-
-def _fingerprint(call: ToolCall) -> str:
-    """What an approval covers: the tool with exactly these arguments."""
-    return json.dumps([call.name, call.arguments], sort_keys=True, default=repr)
-
-
-async def _check_permission(ctx: TurnContext, tool: Tool, call: ToolCall) -> str:
-    """Ask the guards, and a person if necessary; return the fingerprint of a permitted call.
-
-    Raises:
-        CallResolved: the call is denied, or a guard has answered it.
-    """
-    checked, fingerprint = replace(call), _fingerprint(call)
-    ctx.approved = False
-    decision = await ctx.engine.bus.guard("pre_tool", ctx, checked)
-    if _fingerprint(checked) != fingerprint:
-        raise CallResolved(call, "Denied: a plugin changed the arguments while they were checked")
-    plugin, verdict = decision.plugin, decision.verdict
-    if tool.approval and not isinstance(verdict, (Deny, Ask)):
-        plugin, verdict = tool.plugin, Ask(tool.approval)
-    if isinstance(verdict, Answer):
-        raise CallResolved(call, verdict.text, ok=True, origins=verdict.origins or tool.origins)
-    denial = await _ask_person(ctx, call, verdict) if isinstance(verdict, Ask) else verdict
-    if denial is not None:
-        shown = denial.shown or denial.reason
-        ctx.notify(f"{tool.name} was refused: {shown}", plugin)
-        raise CallResolved(call, f"Denied: {denial.reason}", shown=f"Denied: {shown}")
-    return fingerprint
-
-
-async def _ask_person(ctx: TurnContext, call: ToolCall, verdict: Ask) -> Deny | None:
-    """Ask a person to approve the call; None if it was approved."""
-    turn = ctx.active_turn
-    if turn.mode == "yes":
-        return None
-    scopes = verdict.scopes
-    if not scopes and not verdict.once:
-        scopes = tuple(await _approval_scopes(ctx, call, verdict))
-    reason = verdict.reason[:1].upper() + verdict.reason[1:]
-    question = Question(
-        text=f"Allow {call.name}? {reason}",
-        choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
-        preview=_shown(call, verdict),
-        kind="approval",
-        call=replace(call),
-        reason=reason,
-        marks=verdict.marks,
-        covers=("", *(scope.covers for scope in scopes), "") if scopes else (),
-    )
-    view, policy = ctx.of("core"), ctx.engine.services.get(ApprovalPolicy)
-    if policy is not None and not verdict.once and await policy.granted(view, question) is not None:
-        return None
-    asking = AskingCall(key=_call_key(call, call.id))
-    if not verdict.once:
-        siblings = tuple(_call_key(call, other) for other in _identical_calls(ctx, call))
-        same_call = same_question(question, _fingerprint(call))
-        asking = replace(asking, same_call=same_call, siblings=siblings)
-        question = _for_all(question, 1 + len(siblings))
-    result = await ask(ctx, question, asking)
-    answer = result.answer
-    if answer is None or answer.choice not in question.choices[:-1]:
-        return _denial(verdict.reason.rstrip("."), result)
-    ctx.approved = True
-    chosen = next((scope for scope in scopes if scope.label == answer.choice), None)
-    if chosen is not None:
-        await _remember(ctx, chosen, question, answer)
-    return None
-
-
-def _shown(call: ToolCall, verdict: Ask) -> str:
-    """What the person decides by: the guards' details, then the call as it would be made."""
-    command = call.arguments.get("command")
-    if verdict.preview:
-        deed = verdict.preview
-    elif isinstance(command, str) and len(call.arguments) == 1:
-        deed = command
-    else:
-        deed = json.dumps(call.arguments, ensure_ascii=False, indent=1)
-    return "\n".join([*verdict.details, "", deed] if verdict.details else [deed])
-
-
-def _call_key(call: ToolCall, call_id: str) -> str:
-    """Identifies a call with exactly these arguments within its turn."""
-    return f"{call_id}:{hashlib.sha256(_fingerprint(call).encode()).hexdigest()[:16]}"
-
-
-def _identical_calls(ctx: TurnContext, call: ToolCall) -> list[str]:
-    """The ids of the calls of the same response that are the same and have no result yet."""
-    requested = {one.id: one for one in ctx.active_turn.entries[-1].message.tool_calls}
-    own = requested.get(call.id)
-    if own is None:
-        return []
-    return [
-        one.id
-        for one in requested.values()
-        if one.id != call.id
-        and one.id not in ctx.active_turn.finished
-        and _fingerprint(one) == _fingerprint(own)
-    ]
-
-
-def _for_all(question: Question, count: int) -> Question:
-    """The question, which says how many identical calls it is about."""
-    if count == 1:
-        return question
-    note = f"The model makes this call {count} times; the answer is for all of them."
-    return replace(question, text=f"{question.text}\n{note}")
-
-
-async def _approval_scopes(ctx: TurnContext, call: ToolCall, ask: Ask) -> Sequence[OfferedScope]:
-    """What the person may allow besides this call: permission rules, or exactly this call."""
-    view, services = ctx.of("core"), ctx.engine.services
-    rules, policy = services.get(PermissionRules), services.get(ApprovalPolicy)
-    if ask.answered_by_rules and rules is not None:
-        offered: Sequence[OfferedScope] = await rules.offered_scopes(view, call)
-        return offered
-    labels = await policy.scopes(view, call) if policy is not None else ()
-    return [OfferedScope(label, (), "") for label in labels]
-
-
-async def _remember(
-    ctx: TurnContext, scope: OfferedScope, question: Question, answer: QuestionAnswer
-) -> None:
-    """Store what the person has allowed from now on."""
-    if scope.remember is not None:
-        await scope.remember()
-        return
-    view, services = ctx.of("core"), ctx.engine.services
-    if not scope.rules:
-        await services[ApprovalPolicy].remember(view, question, answer)
-        return
-    try:
-        await services[PermissionRules].add_scope(view, scope, answer.by)
-    except StoreError as error:
-        ctx.notify(f"The call is allowed once; {scope.label!r} could not be stored: {error}")
-
-
-def _denial(reason: str, result: AskResult) -> Deny:
-    """The refusal of a call that nobody approved: a sentence for the model, and one to show."""
-    if result.why in ("nobody", "unreachable"):
-        shown = f"{reason}; no one can approve it."
-        return Deny(f"{shown} Find another way, or stop and say so.", shown)
-    if result.why == "expired":
-        shown = f"{reason}; no one approved it in time."
-        return Deny(f"{shown} Do not try it again in another form.", shown)
-    if result.answer is not None and result.answer.words:
-        words = result.answer.words
-        return Deny(
-            f"{reason}; the person did not approve it and says: {words}",
-            f"{reason}; it was denied: {words}",
-        )
-    return Deny(
-        f"{reason}; the person did not approve it. Do not try it again in another form.",
-        f"{reason}; it was not approved.",
-    )
 
 
 async def _execute(ctx: TurnContext, tool: Tool, call: ToolCall) -> ToolResult:

@@ -521,5 +521,5 @@ async def test_question_shows_markup_of_the_guard_as_it_is(harness: Make) -> Non
     h = harness(People, Work, Marked, model=LAUNCH)
     await parked(h)
     shown = texts(h)[0]
-    assert r"it is \[safe\](https://evil.example) \*\*really\*\*" in shown
+    assert r"It is \[safe\](https://evil.example) \*\*really\*\*" in shown
     assert "\n\\# Allowed" in shown

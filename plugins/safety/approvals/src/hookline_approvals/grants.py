@@ -1,7 +1,8 @@
 """Grants: what a person has allowed without being asked again, and the table that keeps them.
 
-A grant is bound to one chat, one person and exactly one call: the tool, its arguments and the
-workspace, since the same relative path means something else in another folder.
+A grant is bound to one chat, one person and exactly one call: the tool, its arguments, the
+workspace, since the same relative path means something else in another folder, and the content of
+the files that it runs or sends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hookline_hookspecs import Host, Question, ToolCall, Turn
+from hookline_hookspecs.bound_files import BoundFile
 from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_SESSION
 
 MAX_SHOWN_CHARS = 500
@@ -64,10 +66,11 @@ class Grant:
     granted: float
 
 
-def fingerprint(call: ToolCall, workspace: str) -> str | None:
+def fingerprint(call: ToolCall, workspace: str, files: Sequence[BoundFile] = ()) -> str | None:
     """SHA-256 of the call as it would run; None if its arguments cannot be written down exactly."""
+    used = {file.path: file.digest for file in files if file.digest and not file.is_written}
     try:
-        text = json.dumps([call.name, call.arguments, workspace], sort_keys=True)
+        text = json.dumps([call.name, call.arguments, workspace, used], sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return None
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

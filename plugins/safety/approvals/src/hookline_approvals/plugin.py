@@ -84,7 +84,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         scope, call = self._scope(ctx), question.call
         if call is None or not scope.person:
             return None
-        digest = fingerprint(call, str(ctx.paths.workspace))
+        digest = fingerprint(call, str(ctx.paths.workspace), question.files)
         if digest is None:
             return None
         try:
@@ -100,7 +100,9 @@ class Approvals(Plugin[ApprovalsConfig]):
 
     async def remember(self, ctx: Context, question: Question, answer: QuestionAnswer) -> None:
         """Store that the person allowed the call for the session or from now on."""
-        digest = fingerprint(question.call, str(ctx.paths.workspace)) if question.call else None
+        if question.call is None:
+            return
+        digest = fingerprint(question.call, str(ctx.paths.workspace), question.files)
         if digest is None:
             return
         try:

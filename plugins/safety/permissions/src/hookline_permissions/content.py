@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from hookline_hookspecs.bound_files import read_bound_file
 
 from .command_patterns import Arguments
 from .commands import SimpleCommand
 from .places import Places
 
-MAX_CONTENT_BYTES = 5_000_000
-"""Bytes of a file that is hashed; a larger one binds nothing."""
 DIGEST_CHARS = 16
 """Hexadecimal digits of a digest in a rule."""
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -103,11 +101,11 @@ def _makefile(command: SimpleCommand, places: Places) -> RunContent | None:
 
 def _script_of_package(script: str, places: Places) -> RunContent | None:
     path = places.joined("package.json")
-    data = _read(path) if path is not None else None
-    if path is None or data is None:
+    file = read_bound_file(path, keep_text=True) if path is not None else None
+    if path is None or file is None or file.text is None:
         return None
     try:
-        scripts = json.loads(data)["scripts"]
+        scripts = json.loads(file.text)["scripts"]
         texts = [scripts.get(f"{before}{script}") for before in ("pre", "", "post")]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -119,25 +117,7 @@ def _script_of_package(script: str, places: Places) -> RunContent | None:
 
 def _file(name: str, places: Places) -> RunContent | None:
     path = places.joined(name)
-    data = _read(path) if path is not None else None
-    if path is None or data is None:
+    file = read_bound_file(path) if path is not None else None
+    if path is None or file is None or not file.is_hashed:
         return None
-    return RunContent(Path(path), "", hashlib.sha256(data).hexdigest())
-
-
-def _read(path: str) -> bytes | None:
-    """The content of a regular file; None if there is none, or it is too large."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(MAX_CONTENT_BYTES + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
-    return data if len(data) <= MAX_CONTENT_BYTES else None
+    return RunContent(Path(path), "", file.digest)

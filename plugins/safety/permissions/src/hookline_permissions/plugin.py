@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -38,6 +38,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.bound_files import CommandFiles
 from hookline_hookspecs.channels import TERMINAL
 
 from . import outside_changes, plan_mode, rule_guard
@@ -90,6 +91,7 @@ class Permissions(Plugin[PermissionsConfig]):
         host.services.provide(Modes, self)
         host.services.provide(PermissionRules, self)
         host.services.provide(CommandEffects, self)
+        host.services.provide(CommandFiles, self)
         for warning in self.levels.fixed(host.paths.workspace).warnings:
             self.log.warning("%s", warning)
 
@@ -127,6 +129,14 @@ class Permissions(Plugin[PermissionsConfig]):
         from .files_read import files_read
 
         return files_read(call, paths)
+
+    # The service CommandFiles
+
+    def command_files(self, call: ToolCall, paths: Paths) -> Mapping[str, bool]:
+        """Return the files that a call of ``bash`` names or runs."""
+        from .command_files import command_files
+
+        return command_files(call, paths)
 
     async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
         """Return up to three scopes that would have allowed this call."""

@@ -38,6 +38,7 @@ from hookline_hookspecs import (
     hookimpl,
     merge_origins,
 )
+from hookline_hookspecs.bound_files import BoundFile
 from hookline_hookspecs.file_origins import FileOrigins
 from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
@@ -104,7 +105,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     async def pre_tool(self, ctx: Context, call: ToolCall) -> Ask | Deny | None:
         """Ask about what would outlive a session that has read from outside, or leave it."""
         if self.proposals.is_making(ctx):
-            changed = self.proposals.stale(ctx, ctx.effects(call))
+            changed = await self.proposals.changed_file(ctx)
             told = f"{changed} has changed since this was proposed; reject it, and ask for it anew"
             return Deny(told) if changed else None
         await self._look_ahead(ctx, call)
@@ -261,17 +262,17 @@ class Provenance(Plugin[ProvenanceConfig]):
         if self.proposals.is_making(ctx):
             return question.choices[0]
         if not ctx.interactive:
-            await self._keep(ctx, question.call)
+            await self._keep(ctx, question.call, question.files)
         return None
 
-    async def _keep(self, ctx: Context, call: ToolCall) -> None:
+    async def _keep(self, ctx: Context, call: ToolCall, files: tuple[BoundFile, ...]) -> None:
         strangers = await self._strangers(ctx, ctx.origins)
         findings = await self._findings(ctx, call) if strangers else ()
         found = _concerns(findings)
         if found:
             text = proposal_text(strangers, found)
             shown = "\n".join([*details(findings), "", f"{call.name}:", literal(call)])
-            kept = await self.proposals.keep(ctx, call, text, shown)
+            kept = await self.proposals.keep(ctx, call, text, shown, files)
             ctx.notify(
                 f"Kept as proposal {kept.id}: {described(call, found)}. "
                 f"`hookline questions answer {kept.id} Accept` runs it."

@@ -6,6 +6,7 @@ the plugin answers in the model's place (``around_model``) with exactly the call
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import json
@@ -14,7 +15,6 @@ from typing import Final
 
 from hookline_hookspecs import (
     Context,
-    Effect,
     HooklineError,
     Host,
     ModelResponse,
@@ -24,6 +24,7 @@ from hookline_hookspecs import (
     TextBlock,
     ToolCall,
 )
+from hookline_hookspecs.bound_files import BoundFile, changed_files
 
 HANDLER = "provenance"
 """The name under which the plugin acts on the answers."""
@@ -34,8 +35,6 @@ CHOICES = {"accept": ACCEPT, "reject": REJECT}
 """The choices by the words of the commands."""
 MODEL = "accepted/proposal"
 """The model of that session. It is never asked, so none has to be configured."""
-WRITING = ("write", "configure", "delete")
-"""Effects on a file that somebody may have changed since."""
 DAY_SECONDS = 86_400.0
 BEGUN_PREFIX = "begun:"
 """Key prefix, before the id of a proposal whose call has begun."""
@@ -55,13 +54,23 @@ class Proposals:
         self._days = days
         self._making: dict[str, StoredQuestion] = {}
 
-    async def keep(self, ctx: Context, call: ToolCall, text: str, preview: str) -> StoredQuestion:
-        """Store a call as a question; the same call of the same session is kept once."""
+    async def keep(
+        self,
+        ctx: Context,
+        call: ToolCall,
+        text: str,
+        preview: str,
+        files: tuple[BoundFile, ...] = (),
+    ) -> StoredQuestion:
+        """Store a call as a question; the same call of the same session is kept once.
+
+        ``files`` are those of the call; it is not made once one of them has changed.
+        """
         session = ctx.session.parent_id or ctx.session.id
         arguments = copy.deepcopy(call.arguments)
         content = json.dumps([session, call.name, arguments], sort_keys=True)
         return await self._host.services[Questions].post(
-            Question(text, (ACCEPT, REJECT), preview, KIND, call),
+            Question(text, (ACCEPT, REJECT), preview, KIND, call, files=files),
             HANDLER,
             hashlib.sha256(content.encode()).hexdigest(),
             expires=self._host.now() + self._days * DAY_SECONDS,
@@ -130,15 +139,11 @@ class Proposals:
         """True in the session in which an accepted call is made."""
         return ctx.session.kind == KIND and (ctx.session.parent_id or "") in self._making
 
-    def stale(self, ctx: Context, effects: Sequence[Effect]) -> str | None:
-        """A file that the accepted call would write and that has changed since it was proposed."""
-        proposed = self._making[ctx.session.parent_id or ""].created
-        for effect in effects:
-            file = ctx.paths.workspace / effect.target
-            written = effect.kind in WRITING and bool(effect.target) and file.is_file()
-            if written and file.stat().st_mtime > proposed:
-                return effect.target
-        return None
+    async def changed_file(self, ctx: Context) -> str | None:
+        """A file of the accepted call that has changed since it was proposed; None without one."""
+        question = self._making[ctx.session.parent_id or ""]
+        changes = await asyncio.to_thread(changed_files, question.files)
+        return changes[0][0].path.removeprefix(f"{ctx.paths.workspace}/") if changes else None
 
     def response(self, ctx: Context, model: str) -> ModelResponse:
         """What the model would say: the call, and then that it is done."""
