@@ -7,14 +7,16 @@ others, and what ``update_user_info`` has written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hookline_hookspecs import (
     Amount,
     Content,
+    Context,
     Credential,
+    Effect,
     EffectKind,
     Handle,
     Recipient,
@@ -27,11 +29,19 @@ from hookline_hookspecs import (
 
 @dataclass(frozen=True)
 class Declaration:
-    """The origin of a tool's results, its effects and its sinks; a tool without effects reads."""
+    """The origin of a tool's results, its effects and its sinks; a tool without effects reads.
+
+    ``changes`` is what a tool without arguments changes, in words.
+    """
 
     origin: Literal["outside", "workspace"] = "workspace"
     effects: tuple[EffectKind, ...] = ()
     sinks: dict[str, Sink] = field(default_factory=dict)
+    changes: str = ""
+
+    def effects_of(self, ctx: Context, call: ToolCall) -> Sequence[Effect]:
+        """The effects of a call."""
+        return [Effect(kind, self.changes) for kind in self.effects]
 
 
 def _own() -> Declaration:
@@ -67,6 +77,8 @@ _ADDRESS = {name: Content() for name in ("first_name", "last_name", "street", "c
 DECLARATIONS: dict[str, Declaration] = {
     # workspace and travel
     "send_email": Declaration(effects=("send",), sinks=_MAIL),
+    # It marks what it returns as read.
+    "get_unread_emails": Declaration("outside", effects=("write",), changes="unread emails"),
     "delete_email": Declaration(effects=("delete",), sinks={"email_id": Target("email")}),
     "search_contacts_by_name": _own(),
     "search_contacts_by_email": _own(),

@@ -1,6 +1,6 @@
 """AgentDojo against provenance: ``python benchmarks/agentdojo/run.py [--off] [--sample N]``.
 
-Needs ``pip install agentdojo==0.1.35`` in an environment that has Hookline. It runs the 97 tasks
+Needs ``uv sync --all-packages --group benchmarks``. It runs the 97 tasks
 with and without a person, and the 949 pairs of task and injection, and prints a table.
 """
 

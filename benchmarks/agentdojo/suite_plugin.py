@@ -55,7 +55,7 @@ class Dojo(Plugin[Any]):
                     parameters=function.parameters.model_json_schema(),
                     read_only=reads,
                     origin=declared.origin,
-                    effects=declared.effects or None,
+                    effects=(declared.effects_of if declared.changes else declared.effects) or None,
                     sinks=declared.sinks,
                     preview=self._preview,
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions
 from pathlib import Path
@@ -176,3 +177,15 @@ def test_safety_plugin_with_a_guard_stops_turns_if_it_fails_to_load() -> None:
             for one in entry_points(group="hookline.plugins", name=dist.folder.name):
                 if any(hook in vars(one.load()) for hook in GUARD_HOOKS):
                     assert (one.name, one.value) in guards, f"{one.name}: see docs/authors/kinds"
+
+
+def test_hookline_knows_the_guards_that_come_with_it_without_their_distributions() -> None:
+    group = "hookline.guards"
+
+    def named(pyproject: Path) -> dict[str, str]:
+        project = tomllib.loads(pyproject.read_text("utf-8"))["project"]
+        found: dict[str, str] = project.get("entry-points", {}).get(group, {})
+        return found
+
+    own = dict(item for file in PLUGINS.glob("*/*/pyproject.toml") for item in named(file).items())
+    assert named(ROOT / "pyproject.toml") == own

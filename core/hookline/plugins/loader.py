@@ -99,6 +99,7 @@ class Plugins:
                 if status.entry.named:
                     status.state = "missing"
                     status.reason = f"not installed (hookline plugins enable {name})"
+                    self._note_missing_guard(status)
                 return
             status.plugin = self._create(status, found)
             self.engine.bus.register(name, status.plugin, rank)

