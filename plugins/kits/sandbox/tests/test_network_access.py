@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hookline_hookspecs import OfferedScope, Question, RuleVerdict, ToolCall
+from hookline_hookspecs.questions import QuestionAnswer
 from hookline_sandbox.network_access import Asking, NetworkAccess, normalized
 
 Answer = Callable[[Question], str | None]
@@ -30,6 +31,7 @@ class Rules:
 
     async def add_scope(self, ctx: Any, scope: OfferedScope, by: str) -> None:
         self.verdicts["a.example"] = "allow"
+        self.by = by
 
     async def local_ports(self, ctx: Any) -> list[int]:
         return [5432]
@@ -42,10 +44,10 @@ class Person:
         self.answer, self.approval = answer, approval
         self.questions: list[Question] = []
 
-    async def ask(self, question: Question) -> str | None:
+    async def ask_answer(self, question: Question) -> QuestionAnswer | None:
         self.questions.append(question)
         await asyncio.sleep(0.05)
-        return self.answer
+        return QuestionAnswer(self.answer, by="fake:boss") if self.answer else None
 
 
 def access(rules: Rules | None = None) -> NetworkAccess:
@@ -96,7 +98,7 @@ async def test_chosen_scope_is_stored_as_a_rule() -> None:
     found = access(rules)
     found.begin(asking(person))
     assert await found.refusal("a.example", 80) is None
-    assert rules.verdicts == {"a.example": "allow"}
+    assert (rules.verdicts, rules.by) == ({"a.example": "allow"}, "fake:boss")
 
 
 @pytest.mark.parametrize("person", [Person("x", "no"), Person(None)])

@@ -21,11 +21,15 @@ def test_chat_shows_adds_and_removes_its_rules(harness: MakeHarness) -> None:
     assert h.send("/permissions").text.startswith("This chat has no rules of its own.")
     added = h.send("/permissions add allow bash(git push *)").text
     assert added == "allow: bash(git push *) applies in this chat."
-    assert h.send("/permissions list").text.startswith("allow bash(git push *) (chat)\n")
+    line = "allow bash(git push *) (chat, added by terminal:tester)"
+    assert h.send("/permissions list").text.startswith(f"{line}\n")
     listed = json.loads(h.cli("permissions list --json").stdout)
     assert listed == [
         {"kind": "allow", "rule": "bash(git push *)", "where": "chat", "chat": "terminal:default"}
+        | {"by": "terminal:tester"}
     ]
+    shown = "allow  bash(git push *)  (chat terminal:default, added by terminal:tester)"
+    assert h.cli("permissions list").stdout.splitlines() == [shown]
     assert "Write 'bash(git push *)'" in h.send("/permissions add deny git push *").text
     assert h.send("/permissions remove bash(git push *)").text.endswith("is removed.")
     assert h.send("/permissions remove x").text.startswith("This chat has no rule 'x'.")

@@ -195,10 +195,10 @@ class TurnLogin:
             raise OAuthFlowError(needs_login(name))
         self._loopback = LoopbackServer(self.port)
         await self._loopback.__aenter__()
-        text = f"The MCP server {name} requires a login. Open this page, then confirm:\n{url}"
+        text = f"The MCP server {name} requires a login. Open this page, then confirm:"
         answer = None
         if self._loopback.port == self.port:
-            answer = await ctx.ask(Question(text, (OPENED, DECLINE)))
+            answer = await ctx.ask(Question(text, (OPENED, DECLINE), url, "form"))
         if answer != OPENED:
             await self._loopback.__aexit__()
             raise OAuthFlowError(needs_login(name))

@@ -136,7 +136,7 @@ class SessionServers:
         if entry is None or entry.fingerprint != server.fingerprint:
             reached = describe_server(server, parts.host.env)
             question = f"Start the MCP server {server.name} of your editor?"
-            if await ctx.ask(Question(question, (START, NO), reached)) != START:
+            if await ctx.ask(Question(question, (START, NO), reached, "trust")) != START:
                 return False
         connection = await parts.pool.connect(server, ctx.paths, (ctx, server.name))
         listing = connection.listing
@@ -145,7 +145,7 @@ class SessionServers:
         passed, kept_back = await screen_tools(parts.host, server, listing)
         shown = describe_changes(server, known, listing, held, gone)
         question = f"Let the model use {count_tools(passed)} of the MCP server {server.name}?"
-        if await ctx.ask(Question(question, (USE, NO), shown)) != USE:
+        if await ctx.ask(Question(question, (USE, NO), shown, "trust")) != USE:
             return False
         for tool, why in {**listing.refused, **kept_back}.items():
             ctx.notify(f"{strip_hidden(tool)[:64]} of {server.name} is not offered: {why}")

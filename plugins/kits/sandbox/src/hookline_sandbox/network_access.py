@@ -168,20 +168,20 @@ class NetworkAccess:
         question = _question(name, port, shown, scopes)
         self._waiting_since = time.monotonic()
         try:
-            answer = await asking.ctx.ask(question)
+            answer = await asking.ctx.ask_answer(question)
         finally:
             self._waited += time.monotonic() - self._waiting_since
             self._waiting_since = None
         if answer is None:
             return how_to_grant(name, port, "nobody allowed it")
-        chosen = next((scope for scope in scopes if scope.label == answer), None)
+        chosen = next((scope for scope in scopes if scope.label == answer.choice), None)
         if chosen is not None and rules is not None:
             try:
-                await rules.add_scope(asking.ctx, chosen, "")
+                await rules.add_scope(asking.ctx, chosen, answer.by)
             except HooklineError as error:
                 asking.ctx.notify(f"{name} is allowed once; the rule was not stored: {error}")
             return None
-        return None if answer == ALLOW_ONCE else f"The person did not allow {name}."
+        return None if answer.choice == ALLOW_ONCE else f"The person did not allow {name}."
 
 
 def _question(name: str, port: int, command: str, scopes: Iterable[OfferedScope]) -> Question:

@@ -298,6 +298,8 @@ class AuditPlugin(Plugin[AuditConfig]):
     def _record_closed_question(self, question: StoredQuestion, ctx: Context | None = None) -> None:
         """Record an answer, or why there is none, in the process where the question was closed."""
         detail = {"kind": question.kind, "question": question.id}
+        if question.answer is not None and question.kind in ("approval", "trust"):
+            detail["choice"] = str(question.answer.choice)
         verdict = _closing_verdict(question)
         row = AuditRow("answer", question.tool or question.kind, verdict, detail=detail)
         row.channel, row.chat = question.channel, question.chat

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Inbound, Session
+from hookline_hookspecs.visible_text import on_one_line
 
+from .chat_rules import MAX_PERSON_CHARS, ChatRule
 from .rule_levels import RuleLevels
 from .rules import KINDS, RuleError, parse_rule
 
@@ -30,9 +32,14 @@ async def change_rules(
         return HELP
     chat = levels.chat_of(session)
     stored = await levels.chats.of(chat)
-    lines = [f"{one.kind} {one.text} ({one.where})" for one in stored]
+    lines = [f"{one.kind} {one.text} ({_where(one)})" for one in stored]
     shown = "\n".join(lines) if lines else "This chat has no rules of its own."
     return f"{shown}\n\n{HELP}"
+
+
+def _where(rule: ChatRule) -> str:
+    by = on_one_line(rule.by, MAX_PERSON_CHARS)
+    return f"{rule.where}, added by {by}" if by else rule.where
 
 
 async def _add(

@@ -17,6 +17,8 @@ MAX_CHAT_RULES = 200
 """Rules of one chat; the oldest is removed for a new one."""
 MAX_CACHED_CHATS = 1_024
 """Chats whose rules are kept in memory."""
+MAX_PERSON_CHARS = 100
+"""Characters shown of who added a rule."""
 _KEY = "rules:"
 """Begins the keys in the plugin's storage."""
 
@@ -37,8 +39,8 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class ChatRule:
-    """A stored rule. ``session`` is the session with which it ends, or empty; ``added`` is Unix
-    time in seconds."""
+    """A stored rule. ``session`` is the session with which it ends, or empty; ``by`` is who added
+    it, as ``channel:user``, empty if unknown; ``added`` is Unix time in seconds."""
 
     kind: Kind
     text: str

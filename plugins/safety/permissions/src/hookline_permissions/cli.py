@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from hookline_hookspecs import CommandError, ToolCall
 from hookline_hookspecs.cli import run_hookline, with_plugin
+from hookline_hookspecs.visible_text import on_one_line
 
+from .chat_rules import MAX_PERSON_CHARS
 from .rule_levels import USER_FILE
 from .rules import KINDS, PACKAGED, Kind, RuleError, parse_rule
 
@@ -41,7 +43,8 @@ async def list_rules(
         return
     for row in rows:
         chat = f" {row['chat']}" if row["chat"] else ""
-        _say(f"{row['kind']:<6} {row['rule']}  ({row['where']}{chat})")
+        by = f", added by {on_one_line(row['by'], MAX_PERSON_CHARS)}" if row["by"] else ""
+        _say(f"{row['kind']:<6} {row['rule']}  ({row['where']}{chat}{by})")
     loaded = plugin.levels.fixed(plugin.host.paths.workspace)
     for problem in (*loaded.errors, *loaded.warnings):
         sys.stderr.write(f"hookline: {problem}\n")
@@ -50,22 +53,22 @@ async def list_rules(
 
 
 async def _rows(plugin: Permissions, *, packaged: bool) -> list[dict[str, Any]]:
-    """The rules: ``kind rule where chat``, and ``why`` for a packaged one."""
+    """The rules: ``kind rule where chat by``, and ``why`` for a packaged one."""
     from .packaged_rules import packaged_rules
 
     fixed = plugin.levels.fixed(plugin.host.paths.workspace).rules
     rows = [_row(rule.kind, rule.text, rule.where) for rule in fixed]
     for chat, stored in await plugin.levels.chats.all():
         name = f"{chat.channel}:{chat.chat_id}"
-        rows += [_row(one.kind, one.text, one.where, chat=name) for one in stored]
+        rows += [_row(one.kind, one.text, one.where, chat=name, by=one.by) for one in stored]
     if packaged:
         found = [one.rule for one in packaged_rules()]
         rows += [_row(rule.kind, rule.text, PACKAGED) | {"why": rule.why} for rule in found]
     return rows
 
 
-def _row(kind: Kind, text: str, where: str, *, chat: str = "") -> dict[str, Any]:
-    return {"kind": kind, "rule": text, "where": where, "chat": chat}
+def _row(kind: Kind, text: str, where: str, *, chat: str = "", by: str = "") -> dict[str, Any]:
+    return {"kind": kind, "rule": text, "where": where, "chat": chat, "by": by}
 
 
 @app.command("add")

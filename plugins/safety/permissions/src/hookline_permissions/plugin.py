@@ -153,7 +153,15 @@ class Permissions(Plugin[PermissionsConfig]):
         """Store the rules of a scope for the chat."""
         chat = self.levels.chat_of(ctx.session)
         for_session = scope.lasts == "session"
+        by = by or self._person_here(ctx)
         await self.levels.chats.add(chat, "allow", scope.rules, by=by, for_session=for_session)
+
+    @staticmethod
+    def _person_here(ctx: Context) -> str:
+        """The person of a turn on this machine, who answers it too; empty on other channels."""
+        inbound = ctx.turn.inbound
+        is_here = inbound.channel == TERMINAL and inbound.user_id
+        return f"{inbound.channel}:{inbound.user_id}" if is_here else ""
 
     async def local_ports(self, ctx: Context) -> Sequence[int]:
         """Return the ports of this machine that an allow rule names and no other rule refuses."""
