@@ -104,8 +104,13 @@ def with_scheme(address: str) -> str:
 
 
 def absent_drivers(loaded: Loaded) -> Iterator[str]:
-    """A sentence for each provider in the config whose driver is not installed."""
+    """A sentence for each provider in the config, and the store, whose driver is not installed."""
     config = loaded.config
+    store, stores = config.store.split(":", 1)[0], entry_points(group="hookline.stores").names
+    if store not in stores:
+        guess = nearest(store, stores)
+        hint = f"did you mean {guess}?" if guess else "install it with `hookline plugins install`"
+        yield loaded.source.sentence(("store",), f"the store {store!r} is not installed; {hint}")
     models = {config.model: "model", config.auxiliary_model: "auxiliary_model"}
     models |= dict.fromkeys(config.fallback_models, "fallback_models")
     keys: dict[str, Key] = {split_model(m).provider: (key,) for m, key in models.items() if m}

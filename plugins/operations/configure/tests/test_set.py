@@ -23,9 +23,9 @@ KEYS = {
     "providers.new.base_url": st.just("http://h"),
     "plugins.memory": st.sampled_from(["true", "false", "{a: 1}", "null"]),
     "plugins.memory.notes_max_chars": st.integers(200, 9999).map(str),
-    "plugins.memory.a.b": st.text(alphabet="ab#\u00e9: ", max_size=9).map(json.dumps),
+    "plugins.not-here.a.b": st.text(alphabet="ab#\u00e9: ", max_size=9).map(json.dumps),
     "plugins.titles": st.sampled_from(["true", "{x: [1, 2]}"]),
-    "plugins.titles.x": st.sampled_from(["012", "no", "'1'", "2020-01-01", "'a: b'"]),
+    "plugins.not-here.x": st.sampled_from(["012", "no", "'1'", "2020-01-01", "'a: b'"]),
     "plugins.telegram.admins": st.just("[]"),
     "plugins.my-own": st.just("true"),
     "operator_message": st.text(alphabet="ab #:\\n'\"{}é", max_size=30).map(json.dumps),
@@ -183,7 +183,11 @@ def test_several_config_errors_can_be_fixed_one_by_one(process: RunCli, path: Pa
         ("memory", "{on: 1}", "`plugins.memory`"),
         ("session.idle_hour", "5", "session.idle_hour: unknown key; did you mean session.idle_"),
         ("session", "{idle_hour: 5}", "session.idle_hour: unknown key; did you mean session.idle_"),
+        ("session.zzz", "5", "session.zzz: unknown key"),
         ("plugins.memory.notes_max_char", "3000", "did you mean plugins.memory.notes_max_chars?"),
+        ("plugins.memory.zzz", "3000", "plugins.memory.zzz: unknown key; its settings are "),
+        ("store", "sqlit", "store: the store 'sqlit' is not installed; did you mean sqlite?"),
+        ("store", "mysql://host/x", "the store 'mysql' is not installed"),
     ],
 )
 def test_set_refuses_an_unknown_key(
@@ -195,12 +199,36 @@ def test_set_refuses_an_unknown_key(
     assert path.read_text() == WRITTEN
 
 
-def test_unknown_key_in_a_section_is_written_with_a_warning(line: RunCli, path: Path) -> None:
-    path.write_text("modle: a/b\n")  # what is there already stops nothing
-    done = line("config", "set", "session.zzz", "5")
-    assert (done.exit_code, "session.zzz: unknown key" in done.stderr) == (0, True)
+def test_setting_of_a_plugin_that_is_not_installed_is_written(line: RunCli, path: Path) -> None:
+    path.write_text("modle: a/b\nsession: {zzz: 5}\n")  # what is there already stops nothing
     assert line("config", "set", "plugins.not-here-yet.room", "5").exit_code == 0
-    assert "zzz: 5" in path.read_text()
+    assert "room: 5" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("get max_itera", "max_iterations"),
+        ("get session.idle_hour", "session.idle_hours"),
+        ("get sesion.max_day", "session.max_days"),
+        ("unset sesion.idle", "session.idle_hours"),
+        ("unset modle", "model"),
+    ],
+)
+def test_missing_key_is_answered_with_the_nearest_one(
+    line: RunCli, path: Path, words: str, near: str
+) -> None:
+    path.write_text("model: a/b\nsession: {idle_hours: 5}\n")
+    done = line("config", *words.split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.rstrip().endswith(f"; did you mean {near}?")
+
+
+def test_check_reports_a_store_that_is_not_installed(line: RunCli, path: Path) -> None:
+    path.write_text("# mine\nstore: sqlit\n")
+    done = line("config", "check")
+    assert done.exit_code == 2
+    assert ":2: store: the store 'sqlit' is not installed; did you mean sqlite?" in done.stderr
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from typing import Any
 from hookline_hookspecs import CommandError, Configuration, HooklineError
 from hookline_hookspecs.cli import command_line
 
-from .validation import new_problems, setting_problem, unknown_key_problem
+from .validation import near_key, new_problems, setting_problem, store_problem, unknown_key_problem
 
 MAX_CONFIG_BYTES = 1_000_000
 """Core reads no larger config.yaml."""
@@ -91,6 +91,8 @@ class ConfigFile:
         _put(tree, parts, parsed_value)
         edited = before + self._dump(tree)
         self._refuse_lost_comments(key, text, edited)
+        if parts == ("store",) and (refused := store_problem(parsed_value)) is not None:
+            raise CommandError(refused)
         if (refused := setting_problem(self._core, edited, parts)) is not None:
             raise CommandError(refused)
         if (refused := unknown_key_problem(self._core, edited, parts)) is not None:
@@ -107,7 +109,9 @@ class ConfigFile:
         parts = _split_key(key)
         expected = _without(self._core.parse(text), parts)
         if expected is None:
-            raise CommandError(f"{key} is not in {self.path}, so there is nothing to remove.")
+            near = near_key(self._core.parse(text), key)
+            hint = f"; did you mean {near}?" if near else ", so there is nothing to remove."
+            raise CommandError(f"{key} is not in {self.path}{hint}")
         tree = self._tree(text)
         edited = _without_lines(text, tree, parts)
         if not self._reads_as(edited, expected):  # the key shares its line with others

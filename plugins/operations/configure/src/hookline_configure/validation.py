@@ -65,8 +65,7 @@ def _fatal_errors(core: Configuration, text: str) -> list[str]:
 def unknown_key_problem(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
     """An error if the new value at ``key`` in ``text`` has an unknown key, which may be misspelt.
 
-    None if all keys are known. Below the top level, an unknown key that resembles no known one is
-    allowed, because a newer Hookline may know it.
+    None if all keys are known.
     """
     try:
         warnings = core.check(text)[1]
@@ -75,8 +74,9 @@ def unknown_key_problem(core: Configuration, text: str, key: tuple[str, ...]) ->
     dotted = ".".join(key)
     for found in filter(None, map(_UNKNOWN_KEY.search, warnings)):
         wrong, near = found["key"], found["near"]
-        if wrong == dotted and key[0] == "providers" and not near:
-            return f"{wrong}: unknown key{found['rest']}"
+        if wrong == dotted and len(key) > 1 and not near:
+            rest = found["rest"].replace(", ignored.", "; `hookline config schema` shows all keys.")
+            return f"{wrong}: unknown key{rest}"
         if near and (f"{wrong}.".startswith(f"{dotted}.") or wrong == key[0]):
             section = wrong.rpartition(".")[0]
             return f"{wrong}: unknown key; did you mean {f'{section}.' * bool(section)}{near}?"
@@ -86,6 +86,33 @@ def unknown_key_problem(core: Configuration, text: str, key: tuple[str, ...]) ->
                 return f"{message}; the plugin's settings are below `plugins.{wrong}`."
             return f"{message}; a plugin's settings are below `plugins.NAME`."
     return None
+
+
+def store_problem(value: object) -> str | None:
+    """Why ``value`` cannot be the ``store``: its driver is not installed; or None."""
+    name = str(value).split(":", 1)[0]
+    known = entry_points(group="hookline.stores").names
+    if not isinstance(value, str) or name in known:
+        return None
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"installed are {', '.join(sorted(known))}."
+    return f"store: the store {name!r} is not installed; {hint}"
+
+
+def near_key(values: object, key: str) -> str | None:
+    """Return the existing key of nested ``values`` that is most similar to a missing dotted one."""
+    found: list[str] = []
+    for name in key.split("."):
+        if not isinstance(values, dict):
+            return None
+        if name not in values:
+            near = difflib.get_close_matches(name, map(str, values), 1, cutoff=0.5)
+            if not near:
+                return None
+            name = near[0]
+        found.append(name)
+        values = values[name]
+    return ".".join(found)
 
 
 def setting_problem(core: Configuration, text: str, key: tuple[str, ...]) -> str | None:
@@ -101,8 +128,14 @@ def setting_problem(core: Configuration, text: str, key: tuple[str, ...]) -> str
         model: type[BaseModel] = point.load().config_class
         known = [field.alias or name for name, field in model.model_fields.items()]
         near = difflib.get_close_matches(key[2], known, 1)
-        if key[2] not in (*known, "enabled") and near:
-            return f"{'.'.join(key)}: unknown key; did you mean plugins.{key[1]}.{near[0]}?"
+        takes_any = model.model_config.get("extra") == "allow"
+        if key[2] not in (*known, "enabled") and (near or not takes_any):
+            hint = (
+                f"did you mean plugins.{key[1]}.{near[0]}?"
+                if near
+                else "its settings are " + (", ".join(sorted(known)) or "none")
+            )
+            return f"{'.'.join(key)}: unknown key; {hint}"
         settings = settings if isinstance(settings, dict) else {}
         checked = model.model_validate(settings)
         for at, why in getattr(checked, "left_out", {}).items():

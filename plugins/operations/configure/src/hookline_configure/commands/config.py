@@ -19,7 +19,7 @@ from hookline_hookspecs.cli import command_line
 
 from ..config_file import config_file
 from ..output import as_command_errors, print_value, warn
-from ..validation import find_problems
+from ..validation import find_problems, near_key
 
 Key = Annotated[
     str, typer.Argument(metavar="KEY", help="A dotted key, such as session.idle_hours.")
@@ -51,11 +51,15 @@ def show(json: Json = False) -> None:
 def get(key: Key, json: Json = False) -> None:
     """Print the effective value of KEY, with secrets masked."""
     with as_command_errors():
-        found: Any = command_line().configuration.effective()
+        effective: Any = command_line().configuration.effective()
+    found = effective
     for name in key.split("."):
         if not isinstance(found, dict) or name not in found:
+            near = near_key(effective, key)
+            hint = f"; did you mean {near}?" if near else ""
             raise CommandError(
-                f"the effective config has no {key}. `hookline config show` prints all of it"
+                f"the effective config has no {key}{hint}"
+                + ("" if hint else ". `hookline config show` prints all of it")
             )
         found = found[name]
     print_value(found, json)
