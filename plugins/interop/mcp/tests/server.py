@@ -3,7 +3,8 @@
 ``python server.py PLAN``. The plan is read at each message: ``tools`` are wire objects with an
 ``answer`` (see :func:`answered`); ``instructions``; ``log``, a file to which every message is
 written; ``hello: false``, for no answer to the handshake; ``surplus``, a line that is no message;
-``page``, the tools of one page; ``notify``, to say after each call that the tools have changed.
+``page``, the tools of one page; ``next``, a cursor that every page names; ``notify``, to say after
+each call that the tools have changed.
 """
 
 import json
@@ -65,10 +66,12 @@ def lines() -> Iterator[str]:
 
 
 def listed(plan: dict[str, list[dict[str, object]]], cursor: str) -> dict[str, object]:
-    page, size = int(cursor), int(plan.get("page", 1000))
+    page, size = int(cursor) if cursor.isdigit() else 0, int(plan.get("page", 1000))
     tools = plan["tools"][page * size : (page + 1) * size]
     shown = [{k: v for k, v in tool.items() if k != "answer"} for tool in tools]
     more = {"nextCursor": str(page + 1)} if (page + 1) * size < len(plan["tools"]) else {}
+    if "next" in plan:
+        more = {"nextCursor": str(plan["next"])}
     return {"tools": shown, **more}
 
 

@@ -265,11 +265,38 @@ def test_arguments_of_any_name_reach_the_server(mcp_home: Any) -> None:
         "required": ["ctx"],
     }
     mcp_home.serve("small", mcp_home.tool("say", inputSchema=schema))
-    result = mcp_home.call("mcp__small__say", {"ctx_": 1, "self": 2, "a b": 3})
+    result = mcp_home.call("mcp__small__say", {"ctx_": 1, "self": 2, "a_b": 3})
     assert json.loads(result.text) == {"ctx": 1, "self": 2, "a b": 3}
     assert (
         mcp_home.call("mcp__small__say").text == "Error: mcp__small__say needs the argument 'ctx_'"
     )
+
+
+def test_unknown_and_incomplete_parts_of_a_result_are_left_out(mcp_home: Any) -> None:
+    parts = [
+        {"type": "hologram", "data": "?"},
+        {"type": "text", "text": None},
+        {"type": "text", "text": "The rest.", "annotations": {"audience": ["nobody"]}},
+        {"type": "resource", "resource": {"uri": "file:///a"}},
+        {"type": "image", "data": None, "mimeType": "image/png"},
+        "words",
+    ]
+    mcp_home.serve("small", mcp_home.tool("say", {"content": parts, "isError": None}))
+    assert mcp_home.call("mcp__small__say").text.split("\n\n") == [
+        "[part left out: unknown type hologram]",
+        "[part left out: text without text]",
+        "The rest.",
+        "[part left out: resource file:///a without text]",
+        "[part left out: image without data]",
+        "[part left out: unknown type None]",
+    ]
+
+
+@pytest.mark.parametrize("cursor", ["", "again", "0"])
+def test_cursor_that_is_empty_or_repeats_ends_the_list(mcp_home: Any, cursor: str) -> None:
+    mcp_home.serve("small", *[mcp_home.tool(f"say{number}") for number in range(3)], next=cursor)
+    rows = json.loads(mcp_home.cli("mcp tools small --json"))
+    assert [row["tool"] for row in rows] == ["say0", "say1", "say2"]
 
 
 ASKED = {

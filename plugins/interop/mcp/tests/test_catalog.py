@@ -181,7 +181,8 @@ def test_approve_shows_all_text_that_a_model_reads(mcp_home: Any) -> None:
     small = mcp_home.server(mcp_home.tool("say", description=long, inputSchema=schema))
     mcp_home.config["servers"]["small"] = small.config()
     output = " ".join(mcp_home.cli("mcp approve small --yes").split())
-    for orders in ("PARAMETER", "VALUE", "COMMENT", "THE END"):
+    assert "FROM A COMMENT" not in output  # the model does not get it either
+    for orders in ("PARAMETER", "VALUE", "THE END"):
         assert f"FROM {'A ' if orders.isalpha() else ''}{orders}" in output, orders
 
 

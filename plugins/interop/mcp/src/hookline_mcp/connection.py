@@ -30,6 +30,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .catalog import ToolListing, build_listing
+from .results import clean_result
 from .servers import ToolServer, needs_login
 from .stdio import StderrTail, open_stdio
 from .tool_schema import find_problem, strip_hidden
@@ -289,11 +290,19 @@ class Connection:
         self._pages.clear()
         kept: list[str] = []
         cursor: str | None = None
+        seen: set[str | None] = set()
+        known: list[list[Any]] = []
         for _ in range(MAX_PAGES):
+            before = len(self._pages)
             page = await client.list_tools(cursor=cursor)
+            if (raw := self._pages[before:]) in known:
+                del self._pages[before:]  # the server ignores cursors
+                break
+            known.append(raw)
             kept += [tool.name for tool in page.tools]
+            seen.add(cursor)
             cursor = page.next_cursor
-            if cursor is None or len(kept) >= MAX_TOOLS:
+            if not cursor or cursor in seen or len(kept) >= MAX_TOOLS:
                 break
         info = client.server_info
         self.listing = build_listing(
@@ -311,6 +320,7 @@ class Connection:
         is invalid."""
         message = getattr(item, "message", None)
         if isinstance(message, JSONRPCResponse):
+            clean_result(message.result)
             tools = message.result.get("tools")
             if isinstance(tools, list) and len(self._pages) < MAX_TOOLS:
                 self._pages += tools

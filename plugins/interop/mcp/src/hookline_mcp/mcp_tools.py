@@ -15,8 +15,8 @@ from .config import McpConfig
 from .elicitation import UNANSWERED
 from .guessed_sinks import guess_sinks
 from .names import full_name
+from .schema_folding import own_arguments
 from .servers import ConfiguredServers, ToolServer
-from .tool_schema import server_arguments
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -135,7 +135,8 @@ class McpTools:
 
             try:
                 await self._check(ctx, connection, tool)
-                result = await connection.call(tool, server_arguments(arguments), (ctx, name))
+                schema = connection.listing.tools[tool]["inputSchema"]
+                result = await connection.call(tool, own_arguments(arguments, schema), (ctx, name))
             except ServerGone as gone:
                 reason = str(gone)
                 unsent = not gone.sent

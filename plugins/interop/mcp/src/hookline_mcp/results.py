@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hookline_hookspecs import Context, ImageBlock, Refused, ToolOutput
@@ -14,6 +14,50 @@ from hookline_hookspecs.image_kinds import image_kind
 MAX_IMAGE_BYTES = 5_000_000
 """Bytes of one image."""
 MAX_IMAGES = 8
+
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource_link": ("name", "uri"),
+    "resource": (),
+}
+"""Types of content, and the texts that each must have (MCP 2025-11-25, tools)."""
+
+
+def clean_result(result: dict[str, Any]) -> None:
+    """Replace parts of a tool's raw result that are of an unknown type or incomplete.
+
+    The SDK would refuse the whole result because of one.
+    """
+    content = result.get("content")
+    if content is None and "content" in result:
+        result["content"] = []
+    if isinstance(content, list):
+        result["content"] = [_clean_part(one) for one in content]
+    if result.get("isError", False) is None:
+        del result["isError"]
+
+
+def _clean_part(part: Any) -> dict[str, Any]:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str) or kind not in _FIELDS:
+        return _note(f"unknown type {str(kind)[:60]}")
+    if missing := [name for name in _FIELDS[kind] if not isinstance(part.get(name), str)]:
+        return _note(f"{kind} without {missing[0]}")
+    clean = {key: value for key, value in part.items() if key not in ("annotations", "_meta")}
+    if kind == "resource":
+        held = part.get("resource")
+        if not isinstance(held, dict) or not isinstance(held.get("uri"), str):
+            return _note("resource without uri")
+        if not any(isinstance(held.get(name), str) for name in ("text", "blob")):
+            return _note(f"resource {held['uri'][:200]} without text")
+    return clean
+
+
+def _note(reason: str) -> dict[str, Any]:
+    return {"type": "text", "text": f"[part left out: {reason}]"}
 
 
 async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutput:

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from .schema_folding import fold_schema
+
 MAX_DESCRIPTION_CHARS = 2_000
 """Characters of a tool's description shown to the model."""
 MAX_TOOL_CHARS = 40_000
@@ -15,8 +17,6 @@ MAX_TOOL_CHARS = 40_000
 MAX_DEPTH = 40
 MAX_NAME_CHARS = 128
 """Characters of a tool's name (MCP 2025-11-25, tools)."""
-RENAMED_ARGUMENTS = {"ctx": "ctx_"}
-"""Parameters whose names core uses itself, and the names shown to the model instead."""
 
 
 def canonical(wire: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ def find_problem(wire: Any) -> str | None:
     if not 0 < len(wire["name"]) <= MAX_NAME_CHARS:
         return f"its name is empty or longer than {MAX_NAME_CHARS} characters"
     schema = wire.get("inputSchema")
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+    if not isinstance(schema, dict) or "object" not in _types(schema):
         return "its inputSchema does not describe an object"
     required = schema.get("required", [])
     if not isinstance(schema.get("properties", {}), dict) or not isinstance(required, list):
@@ -50,6 +50,12 @@ def find_problem(wire: Any) -> str | None:
     if len(canonical(wire)) > MAX_TOOL_CHARS:
         return f"it is larger than {MAX_TOOL_CHARS:,} characters"
     return None
+
+
+def _types(schema: Mapping[str, Any]) -> list[Any]:
+    """The types at a schema's root; without any it is an object's."""
+    found = schema.get("type") or "object"
+    return found if isinstance(found, list) else [found]
 
 
 def _depth(value: Any) -> int:
@@ -69,21 +75,15 @@ def model_schema(wire: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     text = strip_hidden(str(wire.get("description") or wire.get("title") or ""))
     if len(text) > MAX_DESCRIPTION_CHARS:
         text = text[:MAX_DESCRIPTION_CHARS].rstrip() + " […]"
-    schema = {key: value for key, value in wire["inputSchema"].items() if key != "$schema"}
-    parameters: dict[str, Any] = _strip_all({"type": "object", "properties": {}} | schema)
+    folded, choices = fold_schema(wire["inputSchema"])
+    text = f"{text.strip()}\n{choices}".strip() if choices else text
+    parameters: dict[str, Any] = _strip_all(folded)
     parameters.pop("title", None)
     for name, part in parameters["properties"].items():
         if isinstance(part, dict) and _letters_and_digits(part.get("title")) == _letters_and_digits(
             name
         ):
             del part["title"]  # a library derived it from the name
-    parameters["properties"] = {
-        RENAMED_ARGUMENTS.get(name, name): part for name, part in parameters["properties"].items()
-    }
-    if "required" in parameters:
-        parameters["required"] = [
-            RENAMED_ARGUMENTS.get(name, name) for name in parameters["required"]
-        ]
     return text.strip(), parameters
 
 
@@ -92,12 +92,6 @@ def _letters_and_digits(text: object) -> str | None:
     if not isinstance(text, str):
         return None
     return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def server_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call's arguments under the server's own parameter names."""
-    back = {offered: name for name, offered in RENAMED_ARGUMENTS.items()}
-    return {back.get(name, name): value for name, value in arguments.items()}
 
 
 def strip_hidden(text: str) -> str:
