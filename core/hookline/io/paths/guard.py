@@ -32,6 +32,7 @@ from .own_files import OwnFiles
 from .place_table import KnownPlace
 from .rules import rules
 from .shape import is_in, malformed, real_path, shown
+from .similar_names import existing_path
 
 _readable: ContextVar[tuple[str, ...]] = ContextVar("hookline.paths.readable", default=())
 """What `PathGuard.allow_reading` allows the running task."""
@@ -260,7 +261,7 @@ class PathGuard:
     def _absolute(self, text: str, base: Path | None) -> str:
         if text.startswith("~"):
             text = os.path.expanduser(text)  # noqa: PTH111
-        return os.path.join(self.workspace, base or "", text)  # noqa: PTH118
+        return existing_path(os.path.join(self.workspace, base or "", text))  # noqa: PTH118
 
     def _decide(self, path: str | Path, base: Path | None) -> tuple[str | None, str]:
         """The reason to refuse `path`, or None; and the real path."""

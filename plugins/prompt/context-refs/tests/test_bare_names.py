@@ -63,6 +63,46 @@ def test_unknown_name_is_no_reference(shelf, text):
     assert turn.notices == []
 
 
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("看@src/app.py的问题", "@src/app.py"),
+        ("看看@src/app.py，谢谢", "@src/app.py"),
+        ("`@src/app.py` is broken", "@src/app.py"),
+        ('"@src/app.py" is broken', "@src/app.py"),
+        ("@src/app.py's first line", "@src/app.py"),
+        ("@src/app.py’s first line", "@src/app.py"),
+        ("(@src/app.py)", "@src/app.py"),
+        ("**@src/app.py**: why?", "@src/app.py"),
+        ("@src/app.py를 봐", "@src/app.py"),
+        ("@file:src/app.pyを見て", "@file:src/app.py"),
+        ("`@file:src/app.py:2`", "@file:src/app.py:2"),
+        ("看@说明.md的第二行", "@说明.md"),
+        ("@说明.md的第二行.md", "@说明.md的第二行.md"),
+    ],
+)
+def test_reference_within_a_sentence_is_attached(shelf, text, reference):
+    shelf.put("说明.md", "文")
+    shelf.put("说明.md的第二行.md", "长")
+    turn = shelf(text)
+    assert list(turn.items) == [reference]
+    assert turn.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("look at @File:src/app.py", "@File:src/app.py is not attached. Did you mean @file:?"),
+        ("@foler:src", "@foler:src is not attached. Did you mean @folder:?"),
+        ("看@src/ap.py的问题", "There is no file src/ap.py in the workspace."),
+    ],
+)
+def test_what_only_looks_like_a_reference_is_told_to_the_person(shelf, text, says):
+    turn = shelf(text)
+    assert turn.items == {}
+    assert turn.notices == [says]
+
+
 def test_missing_file_is_reported(shelf):
     turn = shelf("@src/gone.py:1-2 and @alice and @src/app.py?")
     assert turn.notices == ["There is no file src/gone.py in the workspace."]

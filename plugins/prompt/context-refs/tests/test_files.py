@@ -120,7 +120,6 @@ def test_same_file_is_attached_once_in_any_spelling(chat):
         ("@file:a.txt/inner", "does not exist"),
         ("@file:sub", "is a folder"),
         ("@file:pic.png", "binary"),
-        ("@file:latin.txt", "binary"),
         ("@file:big.txt", "larger than"),
         ("@file:big.txt:1-2", "larger than"),
         ("@file:a.txt:9", "past the end"),
@@ -153,7 +152,6 @@ def test_unattachable_files_are_reported(chat, reference, word):
     chat.put("empty.txt")
     chat.put("sub/x", "x")
     chat.put("pic.png", b"\x89PN\0\0")
-    chat.put("latin.txt", "größe".encode("latin-1"))
     chat.put("big.txt", b"x" * 524_289)
     chat.put(".env", "SECRET=hunter2")
     chat.put(".ssh/id_rsa", "hunter2")
@@ -236,7 +234,28 @@ def test_folder_listing_has_200_entries_nearest_first(chat, count, left_out):
 def test_undecodable_name_is_listed(chat):
     (chat.workspace / os.fsdecode(b"\xff.txt")).touch()
     chat.put("a.txt")
-    assert chat("@folder:.").items == {"@folder:.": "a.txt\n\ufffd.txt"}
+    assert chat("@folder:.").items == {"@folder:.": "\\xff.txt\na.txt"}
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("latin-1", "größe"),
+        ("gb18030", "配置文件"),
+        ("cp932", "設定ファイル"),
+        ("koi8-r", "Привет, мир"),
+    ],
+)
+def test_file_in_an_old_encoding_is_attached(chat, codec, text):
+    chat.put("old.txt", text.encode(codec))
+    turn = chat("what about @old.txt?")
+    assert turn.items == {"@old.txt": text}
+    assert turn.notices == []
+
+
+def test_name_with_unusual_spaces_is_found_by_plain_ones(chat):
+    chat.put("Screenshot at 3.41\u202fPM.txt", "shot")
+    assert list(chat('what about @"Screenshot at 3.41 PM.txt"?').items.values()) == ["shot"]
 
 
 class Gate(Plugin[NoConfig]):

@@ -5,6 +5,7 @@ file and knows no plugin.
 """
 
 from .errors import Ambiguous, EditError, NoMatch, NothingToDo, Unsafe
+from .legacy_encoding import LegacyEncoding, legacy_encoding
 from .numbering import cut, numbered
 from .replacing import Edit, replace
 from .view import View, lines_of, newline_of
@@ -13,11 +14,13 @@ __all__ = [
     "Ambiguous",
     "Edit",
     "EditError",
+    "LegacyEncoding",
     "NoMatch",
     "NothingToDo",
     "Unsafe",
     "View",
     "cut",
+    "legacy_encoding",
     "lines_of",
     "newline_of",
     "numbered",

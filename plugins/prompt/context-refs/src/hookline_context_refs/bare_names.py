@@ -1,16 +1,19 @@
-"""Decides whether a bare ``@name`` is a file, a folder or no reference."""
+"""Decides what a reference means by what exists: a file, a folder or nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from hookline_hookspecs import Paths
 
-from .grammar import Reference
+from .grammar import Kind, Reference
 
 MAX_BARE_NAMES = 1_000
 """Bare names of one message that are looked up; pasted code may have many decorators."""
@@ -27,21 +30,42 @@ def missing_files(found: Sequence[Reference], existing: Sequence[Reference]) -> 
     """Return the bare names of ``found`` that look like files and are not in ``existing``."""
     known = {reference.raw for reference in existing}
     return [
-        reference.value
+        name
         for reference in found
         if reference.kind == "bare"
-        and reference.raw not in known
-        and not reference.value.startswith("/")  # as in the imports of some languages
-        and reference.value.rpartition(".")[2].casefold() in FILE_SUFFIXES
-        and "." in reference.value
+        and not known.intersection(one.raw for one in (reference, *reference.shorter))
+        and (name := _file_name(reference))
     ]
+
+
+def misspelt_kinds(found: Sequence[Reference]) -> list[tuple[str, str]]:
+    """Return bare references such as ``@File:a.py``, each with the kind that is probably meant."""
+    misspelt = []
+    for reference in found:
+        word, colon, value = reference.raw.removeprefix("@").partition(":")
+        if reference.kind == "bare" and colon and value and word.isalpha():
+            near = difflib.get_close_matches(word.casefold(), get_args(Kind), 1, 0.75)
+            misspelt += [(reference.raw, near[0])] if near and not value.isdigit() else []
+    return misspelt
+
+
+def _file_name(reference: Reference) -> str:
+    """The reading that ends like the name of a file, or empty."""
+    for one in (*reversed(reference.shorter), reference):
+        if (
+            not one.value.startswith("/")  # as in the imports of some languages
+            and "." in one.value
+            and one.value.rpartition(".")[2].casefold() in FILE_SUFFIXES
+        ):
+            return one.value
+    return ""
 
 
 async def resolve_bare_names(
     found: Sequence[Reference], paths: Paths, *, operator: bool
 ) -> list[Reference]:
-    """Return ``found`` with each bare reference replaced by the file or folder it names; one that
-    names neither is dropped.
+    """Return ``found`` with each reference replaced by the reading whose file or folder exists; a
+    bare one that names neither is dropped.
 
     A path outside the workspace is kept, to be refused with a reason, if it exists, but only for
     an ``operator``: others would learn from it which files exist.
@@ -53,18 +77,31 @@ def _resolve_bare(found: Sequence[Reference], paths: Paths, operator: bool) -> I
     remaining = MAX_BARE_NAMES
     for reference in found:
         if reference.kind != "bare":
-            yield reference
+            yield _existing_reading(reference, paths)
             continue
         remaining -= 1
         if remaining >= 0 and (resolved := _meaning(reference, paths, operator)) is not None:
             yield resolved
 
 
+def _existing_reading(reference: Reference, paths: Paths) -> Reference:
+    """The longest reading that exists, or else the shortest, which is what remains of a word."""
+    if not reference.shorter:
+        return reference
+    readings = (replace(reference, shorter=()), *reference.shorter)
+    for reading in readings:
+        with suppress(OSError, ValueError):
+            if paths.resolve(reading.value).exists():
+                return reading
+    return readings[-1]
+
+
 def _meaning(reference: Reference, paths: Paths, operator: bool) -> Reference | None:
-    as_range = replace(reference, whole="")
-    readings = [as_range]
-    if reference.whole:
-        readings.append(Reference("bare", reference.whole, reference.raw))
+    readings = []
+    for one in (reference, *reference.shorter):
+        readings.append(replace(one, whole="", shorter=()))
+        if one.whole:
+            readings.append(Reference("bare", one.whole, one.raw))
     for reading in readings:
         is_folder = _is_folder(reading.value, paths, operator)
         if is_folder is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from .decoding import cut_bytes, printable
+from .decoding import cut_bytes, shorten
 from .grammar import Reference
 from .patches import allowed_part
 from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
@@ -67,7 +67,7 @@ def _content(
         note = "[… the rest is left out]"
     warnings: tuple[str, ...] = ()
     if refused:
-        names = ", ".join(printable(name)[:100] for name in refused[:10])
+        names = ", ".join(shorten(name)[:100] for name in refused[:10])
         more = f" and {len(refused) - 10} more" if len(refused) > 10 else ""
         warnings = (f"{reference.raw} is shown without files that may not be read: {names}{more}",)
     key = (reference.kind, reference.value)

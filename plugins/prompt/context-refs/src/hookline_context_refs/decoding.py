@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import codecs
 
+from hookline_hookspecs.file_names import shown_name
+from hookline_textmatch import legacy_encoding
+
 from .reference_content import UnresolvedReference
 
 MARKS: tuple[tuple[bytes, str], ...] = (
@@ -19,24 +22,41 @@ MAX_SHOWN_CHARS = 200
 """Characters of a reference in a notice."""
 
 
-def decode(data: bytes, encoding: str = "utf-8") -> str:
-    """Return the text without byte order mark and with ``\\n`` as line ending.
+def decode(data: bytes, encoding: str = "") -> tuple[str, str]:
+    """Return the text without byte order mark and with ``\\n`` as line ending, and a warning if
+    the encoding is a guess.
 
-    ``encoding`` is used if there is no byte order mark.
+    ``encoding`` is used if there is no byte order mark; without it, UTF-8 or the encoding whose
+    letters fit.
 
     Raises:
         UnresolvedReference: the bytes are not text.
     """
     mark, encoding = next((m for m in MARKS if data.startswith(m[0])), (b"", encoding))
+    body, warning = data[len(mark) :], ""
+    if not encoding:
+        encoding, warning = _encoding(body)
     try:
-        text = data[len(mark) :].decode(encoding)
+        text = body.decode(encoding)
     except UnicodeError as error:
         raise UnresolvedReference(f"it is binary or not encoded as {encoding}") from error
     if "\0" in text:
         raise UnresolvedReference("it is binary: it contains NUL bytes")
     text = text.replace("\r\n", "\n")
     # Lone carriage returns are line endings only in old files, which have no \\n.
-    return text if "\n" in text else text.replace("\r", "\n")
+    return (text if "\n" in text else text.replace("\r", "\n")), warning
+
+
+def _encoding(body: bytes) -> tuple[str, str]:
+    try:
+        body.decode("utf-8")
+    except UnicodeError:
+        if sum(byte < 32 and byte not in b"\t\n\v\f\r\x1b" for byte in body) > len(body) * 0.03:
+            raise UnresolvedReference("it is binary") from None
+        guess = legacy_encoding(body)
+        unsure = "is not UTF-8 and its encoding is not certain; read as " + guess.codec
+        return guess.codec, "" if guess.certain else unsure
+    return "utf-8", ""
 
 
 def cut_chars(text: str, limit: int) -> tuple[str, str]:
@@ -55,13 +75,7 @@ def cut_bytes(text: str, limit: int) -> tuple[str, str]:
     return kept, f"[… {len(text) - len(kept)} characters left out]"
 
 
-def printable(name: str) -> str:
-    """Return ``name`` on one line and as valid Unicode; file names may be any bytes."""
-    valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)
-
-
 def shorten(name: str) -> str:
-    """Return ``name`` for a notice: printable, and cut if it is long."""
-    shown = printable(name)
+    """Return ``name`` for a notice: on one line, and cut if it is long."""
+    shown = shown_name(name)
     return shown if len(shown) <= MAX_SHOWN_CHARS else f"{shown[: MAX_SHOWN_CHARS - 1]}…"

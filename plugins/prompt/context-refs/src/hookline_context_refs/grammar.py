@@ -1,8 +1,10 @@
 """Parses the references in a person's text; accesses nothing else.
 
-A reference begins at the start, after white space or after an opening bracket, and ends before
-white space; closing punctuation at its end belongs to the sentence. A name in double quotes may
-contain spaces and ends at the closing quote. What follows a bare ``@`` may be a path, a colleague
+A reference begins at the start, after white space, punctuation or a letter of a script without
+spaces, and ends before white space; closing punctuation at its end belongs to the sentence. So may
+what follows a quote or such a letter within it, as in ``看@a.py的问题`` and ``@a.py's``: the
+readings that end earlier are in `Reference.shorter`. A name in double quotes may contain spaces and
+ends at the closing quote. What follows a bare ``@`` may be a path, a colleague
 or a decorator: it is a reference only if :mod:`.bare_names` finds that file or folder.
 """
 
@@ -16,11 +18,24 @@ Kind: TypeAlias = Literal["file", "folder", "diff", "staged", "git", "url", "bar
 
 MAX_COMMITS = 1_000
 """The largest N of ``@git:N``; the patches are cut to a size anyway."""
-_CLOSING = ",.;:!?)]}" + "，。；：！？）］｝、」』】〉》"
+_CLOSING = ",.;:!?)]}*|>`'\"" + "，。；：！？）］｝、」』】〉》’”»…"
 """Closing punctuation that is not part of a reference."""
-_OPENING = r"(\[{（［｛「『【〈《"
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff"
+)
+"""Letters of Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean: words follow each other, and
+Latin names, without a space."""
+_OPENING = r"\ufeff(\[{（［｛「『【〈《`'\"“‘«„,;:!?，。；：！？、…—–|>*=" + _UNSPACED
+MAX_SHORTER = 12
+"""Readings of one reference that end earlier."""
+_END = re.compile(
+    rf"[,;!?)\]}}*|<>`'\"，。；：！？）］｝、」』】〉》’”»…]|(?<=[^{_UNSPACED}])(?=[{_UNSPACED}])"
+)
+"""Where a reference may end before the word does."""
+_URL_END = re.compile(r"[<>`\"，。；：！？、）］｝」』】〉》’”»…]")
 _REFERENCE = re.compile(
-    rf"(?<![^\s\ufeff{_OPENING}])@(?:"
+    rf"(?<![^\s{_OPENING}])@(?:"
     r'(?P<quoted>file|folder|url):"(?P<name>[^"\r\n]*+)"(?P<range>:(?=[0-9-])[0-9]*-?[0-9]*)?'
     r"|(?P<named>file|folder|url|git):(?P<value>\S*)"
     r'|"(?P<spaced>[^"\r\n]++)"(?P<lines>:(?=[0-9-])[0-9]*-?[0-9]*)?'
@@ -37,7 +52,8 @@ class Reference:
     ``raw`` is the reference as it was written, without closing punctuation; ``value`` a path, a
     URL or a number of commits; ``lines`` the first and the last line of a file, from 1. ``problem``
     is a sentence if the reference is invalid. The kind ``bare`` means a file, a folder or nothing;
-    ``whole`` is its path if what looks like a range belongs to the name.
+    ``whole`` is its path if what looks like a range belongs to the name. ``shorter`` are readings
+    that end earlier, the longest first: they count if nothing has the longer name.
     """
 
     kind: Kind
@@ -46,6 +62,7 @@ class Reference:
     lines: tuple[int, int] | None = None
     problem: str = ""
     whole: str = ""
+    shorter: tuple[Reference, ...] = ()
 
 
 def references(text: str) -> list[Reference]:
@@ -69,10 +86,39 @@ def _read(match: re.Match[str]) -> Reference | None:
         lines = match["lines"] or ""
         return _with_range("bare", name, f'@"{name}"{lines}', lines[1:])
     if match["bare"]:
-        return _bare(match["bare"].rstrip(_CLOSING))
-    kind = match["named"]  # type: ignore[assignment]
-    value = match["value"].rstrip(_CLOSING)
-    if not value and kind != "git" and (dots := _DOTS.match(match["value"])):
+        return _bare_or_shorter(match["bare"])
+    return _named_or_shorter(match["named"], match["value"])  # type: ignore[arg-type]
+
+
+def _bare_or_shorter(written: str) -> Reference | None:
+    readings = [one for value in _endings(written) if (one := _bare(value)) is not None]
+    for reading in readings:
+        if reading.kind != "bare":
+            return reading
+    return replace(readings[0], shorter=tuple(readings[1:])) if readings else None
+
+
+def _named_or_shorter(kind: Kind, written: str) -> Reference:
+    if kind == "url":
+        return _named(kind, _URL_END.split(written)[0])
+    if kind == "git":
+        number = re.match(rf"[0-9]+(?=['’`\"{_UNSPACED}，。、])", written)
+        return _named(kind, number[0] if number else written)
+    readings = [_named(kind, value) for value in _endings(written)] or [_named(kind, written)]
+    return replace(readings[0], shorter=tuple(readings[1:]))
+
+
+def _endings(written: str) -> list[str]:
+    """What may be meant, without closing punctuation, the longest first."""
+    found = [written.rstrip(_CLOSING) or written]
+    for end in list(_END.finditer(written))[-MAX_SHORTER:][::-1]:
+        found.append(written[: end.start()].rstrip(_CLOSING))
+    return [value for value in dict.fromkeys(found) if value]
+
+
+def _named(kind: Kind, written: str) -> Reference:
+    value = written.rstrip(_CLOSING)
+    if not value and kind != "git" and (dots := _DOTS.match(written)):
         value = dots[0]  # `@folder:.` is a folder, not the end of a sentence.
     raw = f"@{kind}:{value}"
     if kind == "file" and (ranged := _split_range(value)) is not None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hookline_hookspecs import Paths
+from hookline_hookspecs.file_names import shown_name
 
-from .decoding import cut_chars, decode, printable
+from .decoding import cut_chars, decode
 from .grammar import Reference
 from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
 
@@ -42,7 +43,10 @@ def _file(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
         data = _read(stream.fileno(), limit + 1)
     if len(data) > limit:
         raise UnresolvedReference(f"it is larger than {limit} bytes; let the model read parts")
-    text, warnings = _lines(decode(data), reference)
+    whole, unsure = decode(data)
+    text, warnings = _lines(whole, reference)
+    if unsure:
+        warnings += (f"{reference.raw} {unsure}",)
     shown, note = cut_chars(text, sources.config.file_max_chars)
     key = ("file", real, reference.lines)
     note = note or ("" if data else "(empty file)")
@@ -111,7 +115,7 @@ def _levels(paths: Paths, root: Path) -> Iterator[list[str]]:
                 budget -= 1
                 if paths.check_path(entry.path) is not None:
                     continue
-                name = printable(Path(entry.path).relative_to(root).as_posix())
+                name = shown_name(Path(entry.path).relative_to(root).as_posix())
                 names.append(f"{name}/" if entry.is_dir() else name)
                 if entry.is_dir(follow_symlinks=False) and _is_entered(entry.name):
                     inner.append(Path(entry.path))

@@ -60,12 +60,8 @@ class ContextRefs(Plugin[ContextRefsConfig]):
             return None
         written = references(text)
         found = await _resolve_bare(ctx, written)
-        if ctx.operator and len(found) < len(written):
-            from .bare_names import missing_files
-            from .decoding import shorten
-
-            for name in missing_files(written, found)[:MAX_MISSING_NOTICES]:
-                ctx.notify(f"There is no file {shorten(name)} in the workspace.")
+        if len(found) < len(written):
+            _report_missing(ctx, written, found)
         if not found:
             return None
         from .attachments import attach
@@ -83,11 +79,24 @@ class ContextRefs(Plugin[ContextRefsConfig]):
 
 async def _resolve_bare(ctx: Context, found: list[Reference]) -> list[Reference]:
     """Return the references without bare names that are neither file nor folder."""
-    if all(reference.kind != "bare" for reference in found):
+    if all(reference.kind != "bare" and not reference.shorter for reference in found):
         return found
     from .bare_names import resolve_bare_names
 
     return await resolve_bare_names(found, ctx.paths, operator=ctx.operator)
+
+
+def _report_missing(ctx: Context, written: list[Reference], found: list[Reference]) -> None:
+    """Tell the person about what looks like a reference and is none."""
+    from .bare_names import missing_files, misspelt_kinds
+    from .decoding import shorten
+
+    misspelt = misspelt_kinds(written)
+    for raw, kind in misspelt[:MAX_MISSING_NOTICES]:
+        ctx.notify(f"{shorten(raw)} is not attached. Did you mean @{kind}:?")
+    for name in missing_files(written, found)[:MAX_MISSING_NOTICES]:
+        if f"@{name}" not in dict(misspelt):
+            ctx.notify(f"There is no file {shorten(name)} in the workspace.")
 
 
 def _block(attached: AttachedReferences) -> ContextBlock | None:

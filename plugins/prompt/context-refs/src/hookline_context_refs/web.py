@@ -30,7 +30,7 @@ async def load_url(reference: Reference, sources: ReferenceSources) -> Reference
     mime = content_type.partition(";")[0].strip().lower()
     if not _TEXTUAL.fullmatch(mime):
         raise UnresolvedReference(f"it is {mime}, not text")
-    text = decode(response.body, _encoding(content_type))
+    text, _ = decode(response.body, _encoding(content_type))
     if mime in ("text/html", "application/xhtml+xml"):
         text = await asyncio.to_thread(_markdown, text[:MAX_HTML_CHARS])
     shown, note = cut_bytes(text, sources.config.url_max_bytes)

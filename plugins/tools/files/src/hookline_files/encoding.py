@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hookline_textmatch import newline_of
+from hookline_textmatch import legacy_encoding, newline_of
 
 BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -36,6 +36,13 @@ class TextEncoding:
     encoding: str = "utf-8"
     mark: bytes = b""
     newline: str = "\n"
+    certain: bool = True
+
+    def uncertainty(self, path: str) -> str:
+        """A note for the model if the encoding of ``path`` is a guess, else empty."""
+        if self.certain:
+            return ""
+        return f"[{path} is not UTF-8 and its encoding is not certain; read as {self.encoding}]"
 
     def encode(self, text: str) -> bytes:
         """The bytes of ``text``. Raises ``UnicodeEncodeError``."""
@@ -50,45 +57,40 @@ def decode(data: bytes) -> tuple[str, TextEncoding]:
     Raises:
         BinaryContent: the bytes are not text.
     """
-    encoding, mark = detect_encoding(data)
-    body = data[len(mark) :]
+    form = detect_encoding(data, whole=True)
     try:
-        text = body.decode(encoding)
+        text = data[len(form.mark) :].decode(form.encoding)
     except UnicodeDecodeError as error:
-        if mark:
-            raise BinaryContent(f"it starts like {encoding} but is not") from error
-        encoding = _legacy_encoding(body)
-        text = body.decode(encoding)
+        raise BinaryContent(f"it starts like {form.encoding} but is not") from error
     if "\0" in text:
         raise BinaryContent("it contains NUL characters")
-    return text, TextEncoding(encoding, mark, newline_of(text))
+    return text, replace(form, newline=newline_of(text))
 
 
-def detect_encoding(head: bytes) -> tuple[str, bytes]:
+def detect_encoding(head: bytes, *, whole: bool = False) -> TextEncoding:
     """Codec and byte order mark, from at least the first :data:`SNIFF_BYTES` bytes of a file.
+
+    ``whole``: it is all of the file. The line ending is not detected.
 
     Raises:
         BinaryContent: the bytes are not text.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if head.startswith(mark):
-            return encoding, mark
+            return TextEncoding(encoding, mark)
     if b"\0" in head[:SNIFF_BYTES]:
         raise BinaryContent("it contains NUL bytes")
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError:
-        return _legacy_encoding(head), b""
-    return "utf-8", b""
+        return _legacy_encoding(head, whole=whole)
+    return TextEncoding()
 
 
-def _legacy_encoding(body: bytes) -> str:
+def _legacy_encoding(body: bytes, *, whole: bool) -> TextEncoding:
     head = body[:SNIFF_BYTES]
     controls = len(head) - len(head.translate(None, _CONTROLS))
     if controls > MAX_CONTROL_SHARE * len(head):
         raise BinaryContent("it is full of control characters")
-    try:
-        body.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
+    guess = legacy_encoding(body, cut=not whole and len(body) >= SNIFF_BYTES)
+    return TextEncoding(guess.codec, certain=guess.certain)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 from hookline_hookspecs import Paths
+from hookline_hookspecs.file_names import exact_name, shown_name
 
 SKIPPED_FOLDERS = frozenset({".git"})
 """Folders that are entered only if they are the root."""
@@ -72,17 +74,21 @@ def list_folder(folder: Path, limit: int) -> str:
     with their size in bytes."""
     with os.scandir(folder) as unsorted:
         entries = sorted(unsorted, key=lambda entry: entry.name)
-    lines = [_entry_line(entry) for entry in entries[:limit]]
+    shown = Counter(shown_name(entry.name) for entry in entries)
+    lines = [
+        _entry_line(entry, shown_name if shown[shown_name(entry.name)] == 1 else exact_name)
+        for entry in entries[:limit]
+    ]
     if len(entries) > limit:
         lines.append(f"[{limit} of {len(entries)} entries shown; use glob for others]")
     return "\n".join(lines)
 
 
-def _entry_line(entry: os.DirEntry[str]) -> str:
-    name = printable(entry.name)
+def _entry_line(entry: os.DirEntry[str], named: Callable[[str], str]) -> str:
+    name = named(entry.name)
     try:
         if entry.is_symlink():
-            return f"{name} -> {printable(os.readlink(entry.path))}"  # noqa: PTH115 - as written
+            return f"{name} -> {shown_name(os.readlink(entry.path))}"  # noqa: PTH115 - as written
         if entry.is_dir():
             return f"{name}/"
         status = entry.stat()
@@ -105,11 +111,5 @@ def display_path(paths: Paths, real: Path) -> str:
     """``real`` as the model names it: relative to the workspace where it lies inside."""
     for workspace in (paths.workspace, paths.workspace.resolve()):
         if real.is_relative_to(workspace):
-            return printable(real.relative_to(workspace).as_posix())
-    return printable(real.as_posix())
-
-
-def printable(name: str) -> str:
-    """``name`` on one line and as valid Unicode: file names may be any bytes."""
-    valid = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in valid)
+            return shown_name(real.relative_to(workspace).as_posix())
+    return shown_name(real.as_posix())

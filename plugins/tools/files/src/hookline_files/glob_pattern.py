@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from hookline_hookspecs import ToolError
 
@@ -46,14 +46,18 @@ def any_depth(pattern: str) -> GlobPattern:
     return GlobPattern(pattern if "/" in pattern else f"**/{pattern}" if pattern.strip() else "")
 
 
-def split_base(pattern: str) -> tuple[str, str]:
+def split_base(pattern: str, root: Path) -> tuple[str, str]:
     """The folders at the front of ``pattern`` that are plain names, and the rest.
 
-    ``src/app/*.py`` gives ``("src/app", "*.py")``; the last name is never part of the base.
+    ``src/app/*.py`` gives ``("src/app", "*.py")``; the last name is never part of the base. A
+    folder below ``root`` with brackets in its name, such as ``app/[id]``, counts as plain.
     """
     *folders, last = pattern.split("/")
     plain = 0
-    while plain < len(folders) and not _MAGIC.search(folders[plain]):
+    while plain < len(folders) and (
+        not _MAGIC.search(folders[plain])
+        or ("[" in folders[plain] and root.joinpath(*folders[: plain + 1]).is_dir())
+    ):
         plain += 1
     base = "/".join(folders[:plain]) or ("/" if pattern.startswith("/") else "")
     return base, "/".join([*folders[plain:], last])
@@ -77,10 +81,18 @@ def _expand_braces(pattern: str) -> list[str]:
 
 def _compile_parts(names: Sequence[str]) -> PatternParts:
     return tuple(
-        ANY_FOLDERS if name == "**" else re.compile(fnmatch.translate(name))
+        ANY_FOLDERS if name == "**" else _compile_name(name)
         for name in names
         if name not in ("", ".")
     )
+
+
+def _compile_name(name: str) -> re.Pattern[str]:
+    """The pattern of one name. Brackets may be literal too, as in the folder ``[id]``."""
+    expression = fnmatch.translate(name)
+    if "[" in name:
+        expression += "|" + fnmatch.translate(name.replace("[", "[[]"))
+    return re.compile(expression)
 
 
 def _parts_match(parts: PatternParts, names: Sequence[str]) -> bool:

@@ -37,13 +37,14 @@ class Page:
     """Consecutive lines of a file, cut for display. ``first`` is the number of the first.
 
     ``total`` is the number of lines of the file, None if its end was not reached. ``full`` means
-    that a limit cut the page short.
+    that a limit cut the page short. ``note`` says if the encoding is a guess.
     """
 
     first: int
     stamp: FileStamp
     lines: list[str] = field(default_factory=list)
     total: int | None = None
+    note: str = ""
     full: bool = False
 
     @property
@@ -67,7 +68,9 @@ def read_page(paths: Paths, real: Path, path: str, requested: LineRange) -> Page
     page = Page(requested.start or 1, loaded.stamp)
     try:
         if loaded.whole:
-            lines = lines_of(decode(loaded.data)[0])
+            text, form = decode(loaded.data)
+            page.note = form.uncertainty(path)
+            lines = lines_of(text)
             page.total = len(lines)
             _check_range(requested, page.total, path)
             _fill(page, lines[page.first - 1 :], requested)
@@ -110,9 +113,10 @@ def _fill(page: Page, lines: Iterable[str], requested: LineRange) -> None:
 def _scan_lines(page: Page, stream: BinaryIO, path: str, requested: LineRange) -> None:
     _check_range(requested, None, path)
     head = stream.read(SNIFF_BYTES)
-    encoding, mark = detect_encoding(head)
+    form = detect_encoding(head)
+    page.note = form.uncertainty(path)
     skipped = 0
-    lines = _stream_lines(stream, head[len(mark) :], encoding)
+    lines = _stream_lines(stream, head[len(form.mark) :], form.encoding)
     for _ in range(page.first - 1):
         if next(lines, None) is None:
             break

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hookline_hookspecs import Paths, Refused, ToolError
+from hookline_hookspecs.file_names import exact_name, shown_name
 
 MAX_SUGGESTIONS = 5
 """Similar names that are suggested for a missing one."""
@@ -53,4 +54,9 @@ def _similar_names(paths: Paths, folder: Path, name: str) -> list[str]:
     except OSError:
         return []
     found = difflib.get_close_matches(name.lower(), list(names), MAX_SUGGESTIONS, 0.5)
-    return [names[key] for key in found if paths.check_path(str(folder / names[key])) is None]
+    similar = [names[key] for key in found if paths.check_path(str(folder / names[key])) is None]
+    shown = [shown_name(other) for other in similar]
+    return [
+        exact_name(other) if shown.count(text) > 1 else text
+        for other, text in zip(similar, shown, strict=True)
+    ]

@@ -78,6 +78,8 @@ class Files(Plugin[FilesConfig]):
             return f"{path} is empty."
         text = await ctx.read(page.text, path)
         result = numbered(text.split("\n"), page.first)
+        if page.note:
+            result = f"{page.note}\n{result}"
         if not page.full:
             return result
         total = "" if page.total is None else f" of {page.total}"
@@ -117,6 +119,8 @@ class Files(Plugin[FilesConfig]):
                 raise ToolError(str(error)) from error
             stamp = target.store(edited.text)
         answer = f"Edited {path}: {edited.count} replacement(s), strategy {edited.strategy}"
+        if not new_string.isascii() and (note := target.form.uncertainty(path)):
+            answer += f"\n{note}"
         versions = ReadVersions.of(ctx)
         if versions.is_current(real, before):
             versions.record(real, stamp)
@@ -141,8 +145,8 @@ class Files(Plugin[FilesConfig]):
         path = path or "."
         with path_errors("search", path):
             whole_pattern = GlobPattern(pattern)
-            base, rest = split_base(pattern)
             root = self._folder(ctx, path)
+            base, rest = split_base(pattern, root)
             if base:
                 root = ctx.paths.resolve(base, base=root)
             tree = FileTree(ctx.paths, root, Deadline())

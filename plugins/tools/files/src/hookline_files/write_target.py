@@ -44,6 +44,11 @@ class WriteTarget:
         """
         if real.is_dir():
             raise ToolError(f"{path} is a folder; name a file in it")
+        if path.rstrip(" ").endswith(("/", "/.")):
+            raise ToolError(
+                f"{path} names a folder and nothing was written; add the name of a file, whose "
+                "folders are created with it"
+            )
         target = cls(paths, real, path, limit)
         if not real.exists():
             return target
@@ -52,12 +57,12 @@ class WriteTarget:
             if old.whole:
                 text, form = decode(old.data)
                 return replace(target, before=old.stamp, text=text, form=form)
-            encoding, mark = detect_encoding(old.data[:SNIFF_BYTES])
+            form = detect_encoding(old.data[:SNIFF_BYTES])
         except BinaryContent as error:
             raise ToolError(
                 f"{path} is a binary file ({old.stamp.size} bytes): {error}. It was not changed"
             ) from error
-        return replace(target, before=old.stamp, form=TextEncoding(encoding, mark))
+        return replace(target, before=old.stamp, form=form)
 
     def require_text(self) -> tuple[FileStamp, str]:
         """The current version and text. Raises ``ToolError`` if the file is too large."""
