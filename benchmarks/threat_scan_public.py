@@ -1,4 +1,6 @@
-"""How often threat-scan refuses public Markdown files: ``python benchmarks/threat_scan_public.py FOLDER``.
+"""How often threat-scan refuses public Markdown files.
+
+``python benchmarks/threat_scan_public.py FOLDER``
 
 FOLDER holds files of other people, such as clones of public repositories: AGENTS.md, SKILL.md,
 READMEs, rules. Each is scanned as what would persist, a skill or an instruction file. The table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from urllib.parse import quote
 
@@ -71,6 +72,84 @@ def test_hermes_file_is_searched_up_to_the_git_root(bench):
     assert bench.context().endswith("## ../../HERMES.md\nROOT")
     bench.put("repo/a/.hermes.md", "NEARER")
     assert bench.context().endswith("## ../.hermes.md\nNEARER")
+
+
+def test_agents_files_are_read_from_the_git_root_to_the_workspace(bench):
+    bench.put("AGENTS.md", "TOO FAR")
+    bench.put("repo/.git/HEAD", "")
+    bench.put("repo/AGENTS.md", "ROOT")
+    bench.open(bench.put("repo/a/b/AGENTS.md", "HERE").parent)
+    assert bench.context().endswith("## ../../AGENTS.md\nROOT\n\n## AGENTS.md\nHERE")
+    (bench.workspace / "repo/a/b/AGENTS.md").unlink()
+    assert bench.context().endswith("## ../../AGENTS.md\nROOT")
+
+
+def test_agents_file_of_the_home_is_read_in_every_project(bench):
+    bench.keep("AGENTS.md", "MINE")
+    bench.put("AGENTS.md", "PROJECT")
+    assert bench.context().endswith("## AGENTS.md\nPROJECT\n\n## AGENTS.md (yours)\nMINE")
+
+
+def test_imports_are_read_once_each_despite_a_cycle(bench):
+    bench.put(".git/HEAD", "")
+    bench.put(
+        "AGENTS.md", "See @docs/style.md and @./more.md.\n`@docs/code.md`\n```\n@docs/code.md\n```"
+    )
+    bench.put("docs/style.md", "STYLE, see @../AGENTS.md and @deep.md, mail me@docs.md")
+    bench.put("docs/deep.md", "DEEP @style.md")
+    bench.put("docs/code.md", "EXAMPLE")
+    bench.put("more.md", "MORE")
+    found = bench.context()
+    assert re.findall(r"^## (.*)$", found, re.M) == [
+        "AGENTS.md",
+        "docs/style.md (imported by AGENTS.md)",
+        "docs/deep.md (imported by docs/style.md (imported by AGENTS.md))",
+        "more.md (imported by AGENTS.md)",
+    ]
+    assert "EXAMPLE" not in found
+    assert bench.complaints() == []
+
+
+def test_import_of_a_parent_folder_within_the_git_tree_is_read(bench):
+    bench.put("repo/.git/HEAD", "")
+    bench.put("repo/shared.md", "SHARED")
+    bench.open(bench.put("repo/app/AGENTS.md", "@../shared.md").parent)
+    assert "SHARED" in bench.context()
+
+
+def test_imports_that_are_not_followed_are_told_to_the_person(bench):
+    bench.put(".git/HEAD", "")
+    (bench.home / "secret.md").write_text("SECRET")
+    bench.workspace.parent.joinpath("outside.md").write_text("OUTSIDE")
+    bench.put("AGENTS.md", f"@../outside.md @{bench.home}/secret.md @gone.md @alice @.env")
+    bench.put(".env", "KEY=hunter2")
+    found = bench.context()
+    assert "OUTSIDE" not in found
+    assert "SECRET" not in found
+    assert "hunter2" not in found
+    assert bench.complaints() == [
+        "AGENTS.md imports @../outside.md, but it is outside work/.",
+        f"AGENTS.md imports @{bench.home}/secret.md, but it is outside work/.",
+        "AGENTS.md imports @gone.md, but there is no such file.",
+    ]
+
+
+def test_imports_end_at_five_levels(bench):
+    bench.put("AGENTS.md", "@1.md")
+    for level in range(1, 8):
+        bench.put(f"{level}.md", f"LEVEL{level} @{level + 1}.md")
+    found = bench.context()
+    assert "LEVEL4" in found
+    assert "LEVEL5" not in found
+    assert "more than 5 levels deep" in bench.complaints()[0]
+
+
+def test_link_to_a_file_outside_is_not_imported(bench):
+    bench.workspace.parent.joinpath("outside.md").write_text("OUTSIDE")
+    (bench.workspace / "link.md").symlink_to("../outside.md")
+    bench.put("AGENTS.md", "@link.md")
+    assert "OUTSIDE" not in bench.context()
+    assert "outside work/" in bench.complaints()[0]
 
 
 def test_parent_folders_are_not_read_outside_a_git_tree(bench):

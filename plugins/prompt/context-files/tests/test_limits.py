@@ -21,11 +21,22 @@ def body(bench, name: str) -> str:
 
 
 def test_file_is_cut_exactly_at_the_limit(bench):
-    bench.put("AGENTS.md", "😀" * 8_000)
-    assert body(bench, "AGENTS.md") == "😀" * 8_000
+    bench.put("AGENTS.md", "😀" * 32_768)
+    assert body(bench, "AGENTS.md") == "😀" * 32_768
+    assert bench.complaints() == []
 
 
-def test_long_file_keeps_70_percent_head_and_20_percent_tail(bench):
+def test_cut_is_told_to_the_person(bench):
+    bench.put("AGENTS.md", "x" * 40_000)
+    bench.context()
+    assert bench.complaints() == [
+        "AGENTS.md has 40000 characters; the model gets 32768 of them. "
+        "Shorten it, or raise context_max_chars of the plugin context-files."
+    ]
+
+
+def test_long_file_keeps_70_percent_head_and_20_percent_tail(make_bench):
+    bench = make_bench(context_max_chars=8_000)
     bench.put("AGENTS.md", "é" * 5_600 + "x" * 12_345 + "ü" * 1_600)
     assert body(bench, "AGENTS.md") == (
         "é" * 5_600 + "\n[… 12345 characters left out …]\n" + "ü" * 1_600
@@ -41,7 +52,8 @@ def test_soul_has_its_own_limit(make_bench):
     assert "a" * 3_000 in system
 
 
-def test_all_files_share_one_limit(bench):
+def test_all_files_share_one_limit(make_bench):
+    bench = make_bench(context_max_chars=8_000)
     bench.put("AGENTS.md", "a" * 20_000)
     bench.keep("context/long.md", "b" * 20_000)
     bench.keep("context/short.md", "c" * 1_000)

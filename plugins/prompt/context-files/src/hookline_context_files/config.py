@@ -9,7 +9,7 @@ class ContextFilesConfig(BaseModel):
     """How much of the files goes into the prompt. Characters are code points."""
 
     context_max_chars: int = Field(
-        8_000, ge=1, description="Characters of project, global and per-chat files together."
+        32_768, ge=1, description="Characters of project, global and per-chat files together."
     )
     soul_max_chars: int = Field(8_000, ge=1, description="Characters of SOUL.md.")
     head_share: float = Field(

@@ -13,11 +13,12 @@ from hookline_hookspecs.caching import Watch
 
 from .document import Document
 from .file_reader import FileReader, UnreadableFile, printable_name
+from .imports import Imports
 
 UPWARD_NAMES = (".hermes.md", "HERMES.md")
 """Project files that are searched in the workspace and above it, up to the root of its git tree."""
-WORKSPACE_NAMES = ("AGENTS.md", "CLAUDE.md")
-"""Project files that are searched only in the workspace; the first one found is used."""
+AGENTS_NAME = "AGENTS.md"
+"""Project files of which all from the root of the git tree to the workspace are used."""
 MAX_FOLDER_FILES = 50
 """Files of one folder that are read."""
 
@@ -43,16 +44,44 @@ class FileFinder:
             look = self.reader.guarded if file.parent == workspace else self.reader.own
             if found := self._try_read(look, file, label):
                 return [found]
-        for name in WORKSPACE_NAMES:
-            if found := self._try_read(self.reader.guarded, workspace / name, name):
-                return [found]
+        if agents := self._agents_files(workspace):
+            return agents
+        if found := self._try_read(self.reader.guarded, workspace / "CLAUDE.md", "CLAUDE.md"):
+            return [found]
         single = self._try_read(self.reader.guarded, workspace / ".cursorrules", ".cursorrules")
         rules = workspace / ".cursor" / "rules"
         return [*([single] if single else []), *self._folder(rules, ".mdc", ".cursor/rules/")]
 
+    def _agents_files(self, workspace: Path) -> list[Document]:
+        """Every ``AGENTS.md`` from the root of the git tree to the workspace, which comes last,
+        each followed by the files that it imports."""
+        parents = _parents_in_git(workspace, self.reader.watch)
+        imports = Imports(parents[-1] if parents else workspace, self._read_import(workspace))
+        found: list[Document] = []
+        for depth, folder in reversed(list(enumerate((workspace, *parents)))):
+            read = self.reader.guarded if depth == 0 else self.reader.own
+            file = folder / AGENTS_NAME
+            if imports.has(file):
+                continue
+            if document := self._try_read(read, file, "../" * depth + AGENTS_NAME):
+                found += [document, *imports.of(file, document)]
+        self.complaints += imports.complaints
+        return found
+
+    def _read_import(self, workspace: Path) -> Callable[[Path, str], Document | None]:
+        def read(file: Path, label: str) -> Document | None:
+            self.reader.watch.look(file)
+            inside = file.is_relative_to(workspace)
+            return (self.reader.guarded if inside else self.reader.own)(file, label)
+
+        return read
+
     def personal_files(self, home: Path, session: Session) -> list[Document]:
         """Return the person's own files: the global ones, then those of the session's chat."""
-        found = self._folder(_real_path(home) / "context", ".md", "context/")
+        home = _real_path(home)
+        agents = self._try_read(self.reader.own, home / AGENTS_NAME, f"{AGENTS_NAME} (yours)")
+        found = [agents] if agents else []
+        found += self._folder(home / "context", ".md", "context/")
         chat = chat_folder(home, session)
         if chat is not None:
             found += self._folder(chat / "context", ".md", "chat/")

@@ -132,7 +132,10 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         """Return the files under their headings; only the characters of the files are counted."""
         budget = self.config.context_max_chars
         passed = []
-        for file, room in zip(files, share([f.length for f in files], budget), strict=False):
+        rooms = share([file.length for file in files], budget)
+        for cut in _cuts(files, rooms):
+            ctx.notify(cut)
+        for file, room in zip(files, rooms, strict=False):
             try:
                 passed.append(await self._read_through_gate(ctx, file, room, budget))
             except Refused as error:
@@ -159,6 +162,19 @@ class ContextFiles(Plugin[ContextFilesConfig]):
         characters will be shown. Raises ``Refused``."""
         text = await ctx.read(file.cut(room, self._shares), file.label, KIND)
         return Document.of(file.label, text.strip(), max_chars)
+
+
+def _cuts(files: Sequence[Document], rooms: Sequence[int]) -> list[str]:
+    """Sentences for the person about files that do not fit."""
+    advice = "Shorten it, or raise context_max_chars of the plugin context-files."
+    cuts = [
+        f"{file.label} has {file.length} characters; the model gets {room} of them. {advice}"
+        for file, room in zip(files, rooms, strict=False)
+        if room < file.length
+    ]
+    if left_out := [file.label for file in files[len(rooms) :]]:
+        cuts.append(f"There is no room for {', '.join(left_out)} in the prompt. {advice}")
+    return cuts
 
 
 def _blocked(file: Document, error: Refused) -> str:
