@@ -1,7 +1,7 @@
 """The files that an ``AGENTS.md`` imports with ``@path``.
 
-A path ends like a text file and is relative to the file that names it. In code spans and code blocks
-it is an example. Only files of the same tree are imported.
+A path ends like a text file and is relative to the file that names it. In code it is an example;
+only files of the same tree are imported.
 """
 
 from __future__ import annotations
