@@ -43,6 +43,12 @@ class Paths(Protocol):
         """Return why a person should approve writing to ``path``, or None: programs run it or
         agents follow it by themselves."""
 
+    def protection(self, path: str, workspace: Path | None = None) -> str | None:
+        """Return why a program may make or change an absolute path only with approval, or None:
+        programs run it, agents follow it, or it decides where programs connect. The reason
+        completes a sentence that begins with the path. Only names count; no link is followed.
+        ``workspace`` is used instead of this one."""
+
     def credential(self, path: str) -> str | None:
         """Return what kind of secret a file of this name holds, or None; reads nothing."""
 

@@ -101,14 +101,28 @@ class PathGuard:
                 return f"{shown(text)} is a control file: {name} {known.what}."
         return None
 
-    def _of_person(self, path: str) -> KnownPlace | None:
+    def protection(self, path: str, workspace: Path | None = None) -> str | None:
+        """Why a program may make or change an absolute `path` only with approval, or None.
+
+        The reason completes a sentence that begins with the path. Only names count; no link is
+        followed. workspace: instead of this guard's.
+        """
+        root = str(workspace or self.workspace)
+        if known_places.protected(root) and is_in(path, root):  # its own place is chosen
+            known = known_places.protected(path[len(root) :])
+        else:
+            known = known_places.protected(path)
+        known = known or self._of_person(path, workspace)
+        return known.what if known else None
+
+    def _of_person(self, path: str, workspace: Path | None = None) -> KnownPlace | None:
         """The entry of the person's home folder that contains a path but not the workspace."""
-        if not is_in(path, self._person) or Path(path) == Path(self._person):
+        person = self._person
+        if not is_in(path, person) or path == person:
             return None
-        entry = Path(self._person, Path(path).relative_to(self._person).parts[0])
-        return (
-            None if is_in(str(self.workspace), str(entry)) else known_places.of_person(entry.name)
-        )
+        entry = Path(person, path[len(person) :].lstrip(os.sep).split(os.sep, 1)[0])
+        is_around = is_in(str(workspace or self.workspace), str(entry))
+        return None if is_around else known_places.of_person(entry.name)
 
     def credential(self, path: str | Path) -> str | None:
         """What kind of secret a file with this name holds, or None. The path may be relative."""

@@ -26,6 +26,15 @@ def caution(path: str) -> KnownPlace | None:
     return _table("caution.yaml", copies=False).find(path)
 
 
+def protected(path: str) -> KnownPlace | None:
+    """Why a program may make or change ``path`` only with approval, or None.
+
+    These are the files of `caution`, except those that installers write, and the credentials that
+    programs obey, such as ``.npmrc`` and ``authorized_keys``.
+    """
+    return _protected()[0].find(path) or _protected()[1].find(path)
+
+
 def of_person(first: str) -> KnownPlace | None:
     """Why a write below ``first``, an entry of a person's home folder, needs approval.
 
@@ -65,6 +74,14 @@ def change_risk(path: str, before: str, after: str) -> FileRisk | None:
 @functools.cache
 def _table(name: str, *, copies: bool) -> PlaceTable:
     return PlaceTable(load_data(name), copies=copies)
+
+
+@functools.cache
+def _protected() -> tuple[PlaceTable, PlaceTable]:
+    followed, stored = load_data("caution.yaml"), load_data("credentials.yaml")
+    followed["groups"] = [group for group in followed["groups"] if not group.get("installed")]
+    stored["groups"] = [group for group in stored["groups"] if group.get("obeyed")]
+    return PlaceTable(followed, copies=False), PlaceTable(stored, copies=False)
 
 
 @functools.cache

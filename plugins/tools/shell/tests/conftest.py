@@ -15,8 +15,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hookline_hookspecs import Ask, Deny, Stash, ToolCall
+from hookline.testing import guarded_paths
+from hookline_hookspecs import Ask, Deny, Question, Stash, ToolCall
 from hookline_hookspecs.own_code import own_code
+from hookline_hookspecs.questions import DENY
 from hookline_sandbox import Found, Method, found
 from hookline_shell import Shell, ShellConfig
 
@@ -46,6 +48,9 @@ class Fenced:
             return f"{path} may hold secrets"
         return None
 
+    def protection(self, path: str, workspace: Path | None = None) -> str | None:
+        return guarded_paths(self.workspace, Path("/no-home")).protection(path, workspace)
+
     def read_only_places(self) -> tuple[str, ...]:
         return own_code()
 
@@ -73,7 +78,16 @@ def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
     stash = Stash()
     stash.session = {}
     told: list[str] = []
+    asked: list[Question] = []
+
+    async def deny(question: Question) -> str:
+        asked.append(question)
+        return DENY
+
     given = {
+        "ask": deny,
+        "asked": asked,
+        "origins": (),
         "channel": "terminal",
         "operator": True,
         "interactive": True,
@@ -106,7 +120,8 @@ def plugin(**config: Any) -> Shell:
         log=logging.getLogger("shell"),
         http=Http(),
         env=os.environ,
-        home=Path(tempfile.gettempdir()) / "no-such-hookline-home",
+        home=Path(tempfile.gettempdir()) / f"no-such-hookline-home-{os.getpid()}",
+        paths=Fenced(Path.cwd()),
         services=SimpleNamespace(
             get=lambda protocol: None,
             provide=lambda protocol, service: None,

@@ -151,14 +151,14 @@ async def test_changes_that_run_programs_are_put_back(
         assert not (project / name).exists(), name
     assert not (project / ".git" / "info" / "attributes").exists()
     assert (project / "CLAUDE.md").read_text() == "mine"
-    (note,) = result.notes
-    assert "core.fsmonitor" in note
-    assert "AGENTS.md" in note
+    put_back, not_kept = result.notes
+    assert "core.fsmonitor" in put_back
+    assert "AGENTS.md" in not_kept
     kept = (person.parent / "hookline" / "removed-control-files").rglob("AGENTS.md")
     assert [file.read_text() for file in kept] == ["x\n"]
 
 
-async def test_new_repository_loses_hooks_and_settings_that_run_programs(
+async def test_new_repository_loses_what_programs_and_agents_follow(
     run: Callable[..., Any], project: Path
 ) -> None:
     result = await run(
@@ -168,7 +168,7 @@ async def test_new_repository_loses_hooks_and_settings_that_run_programs(
     assert result.ok, result.text
     assert "fsmonitor" not in (project / "new" / ".git" / "config").read_text()
     assert not (project / "new" / ".git" / "hooks" / "pre-commit").exists()
-    assert (project / "new" / "AGENTS.md").exists()
+    assert not (project / "new" / "AGENTS.md").exists()
 
 
 @pytest.mark.parametrize("sandboxed_shell", ["sandboxes"], indirect=True)

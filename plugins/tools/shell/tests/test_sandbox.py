@@ -270,6 +270,7 @@ async def test_teardown_removes_private_folders(
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     shell = make_plugin(sandbox={"enabled": True})
+    shell.host.home = tmp_path / "hookline"
     await shell.bash(ctx, "echo x > /tmp/x")
     assert list(folder.iterdir())
     await shell.teardown(shell.host)

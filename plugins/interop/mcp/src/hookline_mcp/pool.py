@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +200,8 @@ class ConnectionPool:
             proxy = await transport.stack.enter_async_context(Proxy(self._host.http))
             socket = proxy.socket
         refused = (lambda _: None) if config.cwd else paths.check_path
-        places = Places(folder, folder, refused, read_only=paths.read_only_places())
+        protection = partial(paths.protection, workspace=folder)
+        places = Places(folder, folder, refused, protection, read_only=paths.read_only_places())
         transport.hint = (
             "; in the sandbox it can only read its workspace, installed programs, and the folders "
             "under its `read_only` and `writable`"

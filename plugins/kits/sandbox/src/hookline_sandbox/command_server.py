@@ -92,6 +92,11 @@ class CommandServer:
         return printed.splitlines()[-1] if printed else "it ended at once"
 
     @property
+    def process(self) -> int:
+        """The id of the process that the sandbox ends with."""
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether commands can be started."""
         return self._is_open

@@ -1,12 +1,14 @@
-"""Puts back what a program changed in files that other programs follow later.
+"""Puts aside or back what a program changed in files that other programs follow later.
 
 Existing control files are read-only inside the sandbox. Two things are left: new ones, and the
-files of a repository that git itself has to write. Both are looked at after each program.
+files of a repository that git itself has to write. Both are looked at after each program. New ones
+are put aside, so that a person can be asked about them.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import time
@@ -21,10 +23,14 @@ from .kept_trees import Tree, make_parents, open_folder, read_tree, write_tree
 from .repositories import link_target
 from .survey import Findings
 
+REMOVED_FOLDER = "removed-control-files"
+"""Folder in Hookline's home with the newest control files that programs made and lost again."""
 MAX_REMOVED_KEPT = 50
 """Maximum removals whose files are kept in Hookline's home, so that a person can get them back."""
 _MAX_FILE_BYTES = 1_048_576
 _MAX_ENTRIES = 100
+_LINKED = re.compile(r".*/[^/]*\.git/(?:worktrees/[^/]+|modules/.+)")
+"""The folder of a linked worktree, or of a submodule (gitrepository-layout(5))."""
 _SAMPLE = ".sample"
 """Ending of the hooks that git's templates contain (githooks(5)); git does not run them."""
 
@@ -34,13 +40,48 @@ class Kept:
     """What was found before a program.
 
     contents: of files to be compared. links: the targets of links. trees: whole files and folders,
-    which a program may change meanwhile.
+    which a program may change meanwhile. allowed: paths that a person has allowed since.
     """
 
     findings: Findings
     contents: dict[str, bytes]
     links: dict[str, str]
     trees: dict[str, Tree] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """A control file, folder or link that a program made or changed, and that was taken away.
+
+    shown: the path relative to the workspace. before: what was there, and is there again; None for
+    nothing. after: what the program made of it.
+    """
+
+    path: str
+    root: str
+    shown: str
+    before: Tree | None
+    after: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was undone: ``aside`` can be put in place again, ``undone`` cannot.
+
+    ``undone`` are paths relative to the workspace, of git's settings with the keys.
+    """
+
+    undone: list[str] = field(default_factory=list)
+    aside: list[PutAside] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether anything was undone."""
+        return bool(self.undone or self.aside)
+
+    def names(self) -> list[str]:
+        """Return the paths of everything, relative to the workspace."""
+        return sorted({*self.undone, *(each.shown for each in self.aside)})
 
 
 def keep(findings: Findings, whole: Iterable[str] = ()) -> Kept:
@@ -57,8 +98,8 @@ def keep(findings: Findings, whole: Iterable[str] = ()) -> Kept:
     return Kept(findings, contents, links, {path: tree for path, tree in found if tree})
 
 
-def put_back(kept: Kept, now: Findings, roots: list[str], removed: Path) -> list[str]:
-    """Undo changes of control files since ``kept``; return what was put back, for a person.
+def put_back(kept: Kept, now: Findings, roots: list[str], removed: Path) -> Changes:
+    """Undo changes of control files since ``kept``, and return them.
 
     roots: the searched folders. removed: where removed files are kept.
     """
@@ -68,24 +109,82 @@ def put_back(kept: Kept, now: Findings, roots: list[str], removed: Path) -> list
     for path in kept.contents.keys() - set(now.compared):
         if os.path.basename(path) == "config" and os.path.isdir(os.path.dirname(path)):  # noqa: PTH112, PTH119, PTH120
             work.write(path, kept.contents[path], "")
-    for path in {*now.frozen, *now.links} - {*kept.findings.frozen, *kept.links}:
+    known = {*kept.findings.protected, *kept.findings.frozen, *kept.links, *kept.allowed}
+    for path in {*now.protected, *now.links} - known:
         work.remove_new(path)
     for path, target in kept.links.items():
         work.restore_link(path, target)
     for path, tree in kept.trees.items():
         work.restore_tree(path, tree)
-    return sorted(work.undone)
+    return Changes(sorted(work.undone), sorted(work.aside, key=lambda each: each.shown))
+
+
+def put_in_place(aside: PutAside, kept: Kept | None) -> bool:
+    """Write what was put aside where it was, and return whether that worked.
+
+    It does not if the place has changed meanwhile. kept: what later comparisons start from.
+    """
+    if (os.path.lexists(aside.path) or aside.before) and read_tree(aside.path) != aside.before:
+        return False
+    *parents, name = os.path.relpath(aside.path, aside.root).split("/")
+    try:
+        if not make_parents(aside.root, parents, _refuse):
+            return False
+        with _opened(aside.root, parents) as folder:
+            new = f".hookline-{uuid.uuid4().hex}"
+            if not _is_written(aside.after, folder, new):
+                return False
+            if aside.before:
+                old = f".hookline-{uuid.uuid4().hex}"
+                os.rename(name, old, src_dir_fd=folder, dst_dir_fd=folder)
+                _delete(folder, old)
+            os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        return False
+    if kept is not None:
+        kept.allowed.add(aside.path)
+        if aside.path in kept.trees:
+            kept.trees[aside.path] = aside.after
+    return True
+
+
+def _refuse(path: str) -> None:
+    raise OSError(f"{path} is no folder")
+
+
+@contextmanager
+def _opened(root: str, parents: list[str]) -> Iterator[int]:
+    """Open a folder below ``root`` without following a link that a program may have made.
+
+    Raises ``OSError`` if there is one.
+    """
+    opened = open_folder(root, None)
+    try:
+        for part in parents:
+            below = open_folder(part, opened)
+            os.close(opened)
+            opened = below
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _delete(folder: int, name: str) -> None:
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
 
 
 class _PutBack:
-    """One comparison. ``undone`` names what was put back, relative to the workspace."""
+    """One comparison. ``undone`` names what was put back, relative to the workspace, and ``aside``
+    is what was taken away."""
 
     def __init__(self, kept: Kept, now: Findings, roots: list[str], removed: Path) -> None:
         self._kept, self._roots, self._removed = kept, roots, removed
-        self._repositories = {_repository(path) for path in now.compared} - {
-            _repository(path) for path in kept.contents
-        }
+        self._taken = time.strftime("%Y%m%d-%H%M%S")
         self.undone: set[str] = set()
+        self.aside: list[PutAside] = []
 
     def compare(self, path: str) -> None:
         """Compare a repository's ``config`` or ``.git`` file with what it was."""
@@ -94,8 +193,12 @@ class _PutBack:
             after = _read(path)
             if after == before:
                 return
-            if os.path.basename(path) == ".git":  # noqa: PTH119
+            name = os.path.basename(path)  # noqa: PTH119
+            if name == ".git":
                 self._compare_link(path, before)
+                return
+            if name == "commondir":
+                self._compare_common_folder(path, before, after)
                 return
             text, keys = git_config.merged(before, after)
             if keys:
@@ -107,27 +210,31 @@ class _PutBack:
             self.write(path, before, "")
             return
         target = str(link_target(path) or "")
-        is_linked = "/worktrees/" in target or "/modules/" in target
-        if not is_linked or not any(target.startswith(f"{root}/") for root in self._roots):
+        is_here = any(target.startswith(f"{root}/") for root in self._roots)
+        if not is_here or not _LINKED.fullmatch(target):
             self._remove(path)
 
+    def _compare_common_folder(self, path: str, before: bytes | None, after: bytes) -> None:
+        """Keep ``commondir`` of a linked worktree only if it names the repository around it."""
+        folder = os.path.dirname(path)  # noqa: PTH120
+        named = os.path.realpath(os.path.join(folder, os.fsdecode(after.strip())))  # noqa: PTH118
+        if named != os.path.realpath(f"{folder}/../.."):
+            self.write(path, before or b"../..\n", "")
+
     def remove_new(self, path: str) -> None:
-        """Remove a new control file, but not what a new repository brings along."""
-        repository = next(
-            (r for r in self._repositories if path.startswith(r + "/") and r not in self._roots),
-            None,
-        )
+        """Put a new control file aside."""
         is_link = os.path.islink(path)  # noqa: PTH114
         if os.path.basename(path) == "hooks" and ".git/" in path and not is_link:  # noqa: PTH119
             self._remove_hooks(path)
-        elif repository is None or ".git/" in path.removeprefix(repository):
+        else:
             self._remove(path)
 
     def _remove_hooks(self, folder: str) -> None:
         with suppress(OSError):
             for name in os.listdir(folder):  # noqa: PTH208
-                if not name.endswith(_SAMPLE):
-                    self._remove(f"{folder}/{name}")
+                path = f"{folder}/{name}"
+                if not name.endswith(_SAMPLE) and path not in self._kept.allowed:
+                    self._remove(path)
 
     def restore_link(self, path: str, target: str) -> None:
         """Make the symbolic link anew if it is missing or leads elsewhere."""
@@ -155,23 +262,25 @@ class _PutBack:
                 new = f".hookline-{uuid.uuid4().hex}"
                 is_written = _is_written(tree, folder, new)
                 if os.path.lexists(path):  # also if it cannot be replaced
-                    self._remove(path)
+                    self._remove(path, tree if is_written else None)
+                else:
+                    self.undone.add(self._shown(path))
                 if is_written:
                     os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
-                self.undone.add(self._shown(path))
 
-    def _remove(self, path: str) -> None:
-        """Move the file or folder aside, copy what is small, and delete it."""
+    def _remove(self, path: str, before: Tree | None = None) -> None:
+        """Take the file or folder away, with a copy of what is small. ``before`` was there."""
         with suppress(OSError), self._folder(path) as (folder, name):
             aside = f".hookline-{uuid.uuid4().hex}"
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
             shown = self._shown(path)
-            _copy(folder, aside, self._removed / time.strftime("%Y%m%d-%H%M%S") / shown)
-            if stat.S_ISDIR(os.stat(aside, dir_fd=folder, follow_symlinks=False).st_mode):
-                shutil.rmtree(aside, ignore_errors=True, dir_fd=folder)
+            after = read_tree(f"/proc/self/fd/{folder}/{aside}")
+            _copy(folder, aside, self._removed / self._taken / shown)
+            _delete(folder, aside)
+            if after is None or os.path.basename(path) == ".git":  # noqa: PTH119
+                self.undone.add(shown)
             else:
-                os.unlink(aside, dir_fd=folder)
-            self.undone.add(shown)
+                self.aside.append(PutAside(path, self._root(path), shown, before, after))
             _forget_old(self._removed)
 
     def write(self, path: str, data: bytes, keys: str) -> None:
@@ -192,15 +301,8 @@ class _PutBack:
         """
         root = self._root(path)
         *parents, name = os.path.relpath(path, root).split("/")
-        opened = open_folder(root, None)
-        try:
-            for part in parents:
-                below = open_folder(part, opened)
-                os.close(opened)
-                opened = below
+        with _opened(root, parents) as opened:
             yield opened, name
-        finally:
-            os.close(opened)
 
     def _root(self, path: str) -> str:
         return next(r for r in self._roots if path.startswith(r.rstrip("/") + "/"))
@@ -219,13 +321,6 @@ def _is_written(tree: Tree, folder: int, name: str) -> bool:
             os.unlink(name, dir_fd=folder)
         return False
     return True
-
-
-def _repository(path: str) -> str:
-    """Return the folder of the repository that a compared file belongs to."""
-    folder = os.path.dirname(path)  # noqa: PTH120
-    is_config = os.path.basename(path) == "config"  # noqa: PTH119
-    return folder.removesuffix("/.git") if is_config else folder
 
 
 def _read(path: str) -> bytes:

@@ -170,6 +170,7 @@ class RunningSandboxes:
             if proxy is not None:
                 await proxy.__aexit__()
             raise
+        self._guard.started(places, server.process)
         self._running[key] = RunningSandbox(key, places, view, files, server, proxy)
         return self._running[key]
 

@@ -11,7 +11,7 @@ from hookline_hookspecs.own_code import own_code
 
 from . import bubblewrap, namespaces
 from .command_server import landlock_server_argv, server_argv
-from .control_files import Kept, keep, put_back
+from .control_files import REMOVED_FOLDER, Changes, Kept, keep, put_back
 from .limits import Limits
 from .methods import Found, Method, found
 from .private import PrivateFolders
@@ -39,13 +39,10 @@ def _proxy_variables(port: int) -> dict[str, str]:
     }
 
 
-REMOVED_FOLDER = "removed-control-files"
-"""Folder in Hookline's home with the newest control files that programs made and lost again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one program. ``refused`` returns why file tools may not open a path.
+    """The places of one program. ``refused`` returns why file tools may not open a path, and
+    ``protection`` why no program may make or change one, for which a person is asked.
 
     shows_secrets: files such as ``.env`` are visible in the workspace if Landlock is used, because
     it cannot hide a file and permit new ones beside it. read_only: real paths that no program
@@ -55,6 +52,7 @@ class Places:
     folder: Path
     workspace: Path
     refused: Callable[[str], str | None]
+    protection: Callable[[str], str | None]
     shows_secrets: bool = False
     read_only: tuple[str, ...] = field(default_factory=own_code)
 
@@ -76,7 +74,7 @@ class Sandbox:
         writable: Sequence[str] = (),
         method: Method | None = None,
     ) -> None:
-        self._home = home.expanduser().resolve()
+        self.home = home.expanduser().resolve()
         self._limits = limits or Limits()
         self._read_only = [Path(place).expanduser() for place in read_only]
         self._writable = [Path(place).expanduser() for place in writable]
@@ -157,13 +155,13 @@ class Sandbox:
         findings = self.findings(places)
         frozen = [*findings.frozen, *_targets(findings.links, workspace)]
         roots = [workspace, *([repository] if repository else []), *self._writable]
-        shown = programs(environment, workspace, self._home)
+        shown = programs(environment, workspace, self.home)
         private = self._private.folder(key)
         furnish(private / "home", shown)
         return View(
             workspace,
             private,
-            self._home,
+            self.home,
             replace(findings, frozen=tuple(dict.fromkeys(frozen))),
             repository,
             (*shown, *self._read_only),
@@ -232,15 +230,12 @@ class Sandbox:
         frozen = [*findings.frozen, *_targets(findings.links, places.workspace)]
         return [*frozen, *_shown_secrets(places, findings)]
 
-    def put_back(self, kept: Kept, places: Places) -> list[str]:
-        """Undo a program's changes of control files since ``kept``.
-
-        Return what was put back: paths relative to the workspace, of git's settings with the keys.
-        """
+    def put_back(self, kept: Kept, places: Places) -> Changes:
+        """Undo a program's changes of control files since ``kept``, and return them."""
         repository = outer_repository(places.workspace)
         now = self._survey(places, repository).findings()
         roots = [str(root) for root in (places.workspace, repository) if root is not None]
-        return put_back(kept, now, roots, self._home / REMOVED_FOLDER)
+        return put_back(kept, now, roots, self.home / REMOVED_FOLDER)
 
     def emptied(self, key: str) -> bool:
         """Empty the private folders of ``key`` if they exceed the limit; return whether so."""
@@ -255,10 +250,11 @@ class Sandbox:
         self._private.close()
 
     def _survey(self, places: Places, repository: Path | None) -> Survey:
-        refused = _RefusedOrHome(places.refused, self._home)
+        refused = _RefusedOrHome(places.refused, self.home)
         key = (places.workspace, repository)
-        survey = self._surveys.setdefault(key, Survey(places.workspace, refused, repository))
-        survey.refused = refused
+        made = Survey(places.workspace, refused, places.protection, repository)
+        survey = self._surveys.setdefault(key, made)
+        survey.refused, survey.protection = refused, places.protection
         return survey
 
 
@@ -266,7 +262,7 @@ def _shown_secrets(places: Places, findings: Findings) -> list[str]:
     """Return hidden paths that are shown nevertheless: never keys and logins of programs."""
     if not places.shows_secrets or within(Path.home(), [places.workspace]):
         return []
-    names = set(tables()["private"]) - set(tables()["frozen"])
+    names = set(tables()["private"]) - set(tables()["visible_agents"])
     below = tuple(f"/{entry}" for entry in tables()["private_below"])
     return [
         path
@@ -287,9 +283,10 @@ def _inside(read_only: Iterable[str], roots: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _targets(links: Sequence[str], workspace: Path) -> list[str]:
-    """Return the files in the workspace that links with the names of control files lead to."""
+    """Return what links with the names of control files lead to in the workspace."""
     real = (os.path.realpath(link) for link in links)
-    return [path for path in real if within(path, [workspace]) and os.path.isfile(path)]  # noqa: PTH113
+    below = (path for path in real if path.startswith(f"{workspace}/") and "/.git" not in path)
+    return [path for path in below if os.path.exists(path)]  # noqa: PTH110
 
 
 class _RefusedOrHome:

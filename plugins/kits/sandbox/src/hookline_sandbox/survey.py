@@ -19,14 +19,20 @@ from .tables import tables
 from .tracked import TrackedFiles
 
 MOST_FOLDERS = 4_000
-"""Maximum folders of a workspace that are searched, nearest first."""
-DEEPEST = 8
+"""Maximum folders of a workspace that are searched at first, nearest first."""
+MOST_NEW_FOLDERS = 20_000
+"""Maximum folders that are searched in addition, because programs made them later."""
+MOST_LINKED = 1_000
+"""Maximum entries of a folder that a link leads to, whose names are looked at."""
+DEEPEST = 16
 """Maximum levels below the workspace that are searched."""
 
 
 _GIT_FOLDER = re.compile(r".*/[^/]*\.git(?:/modules/.+)?")
 """A repository's own folder: ``.git``, a bare repository, or a submodule's below ``modules``."""
 _IN_GIT = re.compile(r".*\.git/(?:.+/)?(?:hooks|info/attributes|config\.worktree)")
+_COMMON_FOLDER = re.compile(r".*/[^/]*\.git/(?:.+/)?worktrees/[^/]+/commondir")
+"""Names the repository of a linked worktree (gitrepository-layout(5))."""
 _OBEYED_IN_GIT = frozenset({"config", "hooks", "config.worktree", "commondir"})
 _SEARCHED_IN_GIT = frozenset({"info", "modules", "worktrees"})
 
@@ -35,10 +41,11 @@ _SEARCHED_IN_GIT = frozenset({"info", "modules", "worktrees"})
 class Findings:
     """Absolute paths in a workspace.
 
-    hidden: may not be seen. frozen: read-only. pinned: folders that cannot be moved.
+    hidden: may not be seen. frozen: read-only. pinned: folders that cannot be moved. protected:
+    those of the first two that a program may not make, because other programs follow them.
     compared: files of repositories that programs have to write, but not everything into: git's
-    ``config``, and ``.git`` files. They are compared after each program. links: symbolic links with
-    the name of a frozen file.
+    ``config`` and ``commondir``, and ``.git`` files. They are compared after each program. links:
+    symbolic links with the name of a protected file, or to a folder that then contains one.
     """
 
     hidden: tuple[str, ...] = ()
@@ -46,16 +53,25 @@ class Findings:
     pinned: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+
+
+_Stamp = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class _Folder:
-    changed: int
+    """What one folder contains. ``changed`` is its state when it was read; ``has_links`` to other
+    folders, whose content can change without it."""
+
+    changed: _Stamp
+    has_links: bool = False
     hidden: list[str] = field(default_factory=list)
     frozen: list[str] = field(default_factory=list)
     pinned: list[str] = field(default_factory=list)
     compared: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+    protected: list[str] = field(default_factory=list)
     inner: list[str] = field(default_factory=list)
 
 
@@ -65,8 +81,6 @@ class _Names:
 
     private: frozenset[str]
     private_below: tuple[str, ...]
-    frozen: frozenset[str]
-    frozen_below: tuple[str, ...]
     pinned: frozenset[str]
     skipped: frozenset[str]
     entered_below: tuple[str, ...]
@@ -78,8 +92,6 @@ def _names() -> _Names:
     return _Names(
         frozenset(known["private"]),
         tuple("/" + entry for entry in known["private_below"]),
-        frozenset(known["frozen"]),
-        tuple("/" + entry for entry in known["frozen_below"]),
         frozenset(known["pinned"]),
         frozenset(known["skipped"]),
         tuple("/" + entry for entry in known["entered_below"]),
@@ -87,17 +99,23 @@ def _names() -> _Names:
 
 
 class Survey:
-    """Searches one workspace. ``refused`` returns why file tools may not open a path, or None.
+    """Searches one workspace.
 
+    refused: returns why file tools may not open a path, or None. protection: returns why a program
+    may not make or change a path, or None; it looks only at names.
     repository: the folder with the workspace's repository if it is outside of the workspace.
     """
 
     def __init__(
-        self, workspace: Path, refused: Callable[[str], str | None], repository: Path | None = None
+        self,
+        workspace: Path,
+        refused: Callable[[str], str | None],
+        protection: Callable[[str], str | None],
+        repository: Path | None = None,
     ) -> None:
         self._workspace = str(workspace)
         self._roots = [self._workspace, *([str(repository)] if repository else [])]
-        self.refused = refused
+        self.refused, self.protection = refused, protection
         self._known: dict[str, _Folder] = {}
         self._hidden: set[str] = set()
         self._tracked = TrackedFiles()
@@ -127,14 +145,18 @@ class Survey:
             tuple(sorted(pinned)),
             tuple(path for folder in folders for path in folder.compared),
             tuple(path for folder in folders for path in folder.links),
+            tuple(path for folder in folders for path in folder.protected),
         )
 
     def _search(self) -> list[_Folder]:
+        """Search folder by folder. Those that are known come first: new ones cannot hide them."""
         seen: dict[str, _Folder] = {}
+        limit = len(self._known) + MOST_NEW_FOLDERS if self._known else MOST_FOLDERS
         level, depth = self._roots, 0
-        while level and depth < DEEPEST and len(seen) < MOST_FOLDERS:
+        while level and depth < DEEPEST and len(seen) < limit:
             following: list[str] = []
-            for path in level[: MOST_FOLDERS - len(seen)]:
+            level.sort(key=lambda path: path not in self._known)
+            for path in level[: limit - len(seen)]:
                 folder = self._folder(path)
                 if folder is not None:
                     seen[path] = folder
@@ -167,43 +189,74 @@ class Survey:
 
     def _folder(self, path: str) -> _Folder | None:
         try:
-            changed = os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116
+            state = os.stat(path, follow_symlinks=False)  # noqa: PTH116
+            # A program can set the modification time, and put another folder in its place.
+            changed = (state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
             known = self._known.get(path)
-            if known is not None and known.changed == changed:
+            if known is not None and known.changed == changed and not known.has_links:
                 return known
             return self._read(path, changed)
         except OSError:
             return None
 
-    def _read(self, path: str, changed: int) -> _Folder:
+    def _read(self, path: str, changed: _Stamp) -> _Folder:
         folder, names = _Folder(changed), _names()
         inside = path != self._workspace and Path(path).name.lower() in names.skipped
         entries = sorted(_entries(path), key=lambda entry: entry.name)
         if _is_git_folder(path, entries):
             self._read_git(folder, entries)
             return folder
-        in_git = ".git/" in path
+        is_inner = path not in self._roots and self._is_protected(path)
         for entry in entries:
             name, below = entry.name.lower(), entry.path.lower()
-            is_frozen = name in names.frozen or below.endswith(names.frozen_below)
-            is_frozen |= in_git and _IN_GIT.fullmatch(below) is not None
+            is_protected = not is_inner and self._is_protected(entry.path)
             if entry.is_symlink():  # its target is checked at its own path
-                if is_frozen or name == ".git":
+                leads_to_folder = entry.is_dir()
+                folder.has_links |= leads_to_folder
+                if is_protected or name == ".git" or (leads_to_folder and self._leads(entry.path)):
                     folder.links.append(entry.path)
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
+            if is_protected:
+                folder.protected.append(entry.path)
             if self._is_hidden(entry, name, below, names):
                 folder.hidden.append(entry.path)
-            elif name == ".git" and not is_folder:
+            elif (name == ".git" and not is_folder) or _COMMON_FOLDER.fullmatch(below):
                 folder.compared.append(entry.path)
-            elif is_frozen:
+            elif is_protected:
                 folder.frozen.append(entry.path)
+                if is_folder:  # something in it may have to be hidden
+                    folder.inner.append(entry.path)
             elif is_folder:
                 if name in names.pinned:
                     folder.pinned.append(entry.path)
                 if not inside or below.endswith(names.entered_below):
                     folder.inner.append(entry.path)
         return folder
+
+    def _is_protected(self, path: str) -> bool:
+        """Whether a program may not make the path; of a repository's own files only some."""
+        if _IN_GIT.fullmatch(path.lower()):
+            return True
+        is_git = "/.git/" in path or path.endswith("/.git")
+        return not is_git and self.protection(path) is not None
+
+    def _leads(self, link: str) -> bool:
+        """Whether a link to a folder gives protected names to files that had others."""
+        target, looked_at = os.path.realpath(link), 0
+        for top, folders, names in os.walk(target):
+            below = os.path.relpath(top, target)
+            for name in (*folders, *names):
+                looked_at += 1
+                path = os.path.normpath(f"{below}/{name}")
+                is_new = not self._is_protected(f"{target}/{path}")
+                if is_new and self._is_protected(f"{link}/{path}"):
+                    return True
+                if looked_at > MOST_LINKED:
+                    return False
+            if below != ".":
+                folders.clear()
+        return False
 
     def _read_git(self, folder: _Folder, entries: Iterable[os.DirEntry[str]]) -> None:
         """Sort the entries of a repository's own folder; its objects and refs are not searched."""
@@ -218,6 +271,7 @@ class Survey:
                 folder.compared.append(entry.path)
             elif name in _OBEYED_IN_GIT:
                 folder.frozen.append(entry.path)
+                folder.protected.append(entry.path)
             elif name in _SEARCHED_IN_GIT:
                 folder.inner.append(entry.path)
 

@@ -80,9 +80,20 @@ class Shell(Plugin[ShellConfig]):
         from .background_jobs import BackgroundJobs
 
         self._jobs = BackgroundJobs()
+        self._complete_journal(host)
         host.services.provide(CommandSandbox, self)
         host.services.provide(CommandCheck, self)
         host.services.add(BackgroundCommands, self)
+
+    def _complete_journal(self, host: Host) -> None:
+        """Put back what commands of a Hookline that was killed had changed in control files."""
+        from hookline_sandbox.put_back_journal import JOURNAL_FOLDER, complete_journal
+
+        if not (host.home / JOURNAL_FOLDER).is_dir():
+            return
+        for workspace, changes in complete_journal(host.home, host.paths.protection).items():
+            names = ", ".join(changes.names())
+            host.log.warning("put back in %s what commands had changed: %s", workspace, names)
 
     @hookimpl
     async def teardown(self, host: Host) -> None:

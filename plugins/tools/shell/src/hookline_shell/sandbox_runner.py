@@ -19,6 +19,7 @@ from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
 from hookline_sandbox.control_file_guard import ControlFileGuard
+from hookline_sandbox.control_files import Changes
 from hookline_sandbox.methods import supervision_failure
 from hookline_sandbox.network_access import Asking, NetworkAccess, named_hosts
 from hookline_sandbox.proxy import Proxy
@@ -26,6 +27,7 @@ from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
 from hookline_toolmark import MARK, mark_command
 
 from .command_runner import CommandResult, StartedCommand, on_host, run_command
+from .control_file_question import listed, settle
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Context, Host, Mode
@@ -116,21 +118,30 @@ class SandboxRunner:
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
         places = _places(ctx, folder, shows_secrets=ctx.operator)
-        if undone := await self._guard.before(places):
-            ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
+        left = await self._guard.before(places)
+        if left:
+            shown = listed(left.names())
+            ctx.notify(f"A background process had changed {shown}; it was put back.")
         try:
+            notes = await self._settle(ctx, places, left)
             run = self._run_once if here.method is Method.SEATBELT else self._run_inside
             done = await run(ctx, argv, places, environment, limits)
         finally:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
-            undone = await asyncio.shield(after)
+            changes = await asyncio.shield(after)
+        notes += await self._settle(ctx, places, changes)
         if note := read_only_note(done.result.text, places):
             done = replace(done, notes=(*done.notes, note))
-        if not undone:
-            return done
-        note = f"put back, because only a person may change it: {listed(undone)}"
-        return replace(done, notes=(*done.notes, note))
+        return replace(done, notes=(*done.notes, *notes)) if notes else done
+
+    async def _settle(self, ctx: Context, places: Places, changes: Changes) -> tuple[str, ...]:
+        """Ask about control files that commands made; return notes for the model."""
+        if not changes:
+            return ()
+        modes = self._host.services.get(Modes)
+        mode = await modes.get(ctx.session.id) if modes is not None else None
+        return await settle(ctx, self._guard, places, changes, mode)
 
     async def run_outside(
         self,
@@ -143,16 +154,18 @@ class SandboxRunner:
         """Run ``argv`` outside of the sandbox, after putting back what background processes in the
         sandbox have changed in files that it may follow. The result has no origins."""
         places = _places(ctx, folder)
-        if undone := await self._guard.around_outside(places):
-            ctx.notify(f"A background process had changed {listed(undone)}; it was put back.")
+        if changes := await self._guard.around_outside(places):
+            shown = listed(changes.names())
+            ctx.notify(f"A background process had changed {shown}; it was put back.")
         try:
             start = on_host(mark_command(argv), folder, environment)
             done = SandboxedResult(await run_command(start, *limits), ())
         finally:
-            undone = await asyncio.shield(self._guard.around_outside(places))
-        if not undone:
+            changes = await asyncio.shield(self._guard.around_outside(places))
+        if not changes:
             return done
-        note = f"put back, because processes run in the sandbox: {listed(undone)}; end them first"
+        shown = listed(changes.names())
+        note = f"put back, because processes run in the sandbox: {shown}; end them first"
         return replace(done, notes=(note,))
 
     async def _run_inside(
@@ -291,6 +304,7 @@ class SandboxRunner:
     async def close(self) -> None:
         """End every sandbox and remove the private folders."""
         await self._running.close_all()
+        self._guard.close()
         self.sandbox.close()
 
 
@@ -340,7 +354,12 @@ def outside_refusal(ctx: Context, mode: Mode | None) -> str:
 def _places(ctx: Context, folder: Path, *, shows_secrets: bool = False) -> Places:
     paths = ctx.paths
     return Places(
-        folder, paths.workspace, paths.check_path, shows_secrets, paths.read_only_places()
+        folder,
+        paths.workspace,
+        paths.check_path,
+        paths.protection,
+        shows_secrets,
+        paths.read_only_places(),
     )
 
 
@@ -366,12 +385,6 @@ def _key(ctx: Context) -> str:
 
 def _key_of(session: str, operator: bool) -> str:
     return f"{session} {'operator' if operator else 'others'}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names as a list."""
-    more = len(names) - _MAX_SHOWN_NAMES
-    return ", ".join(names[:_MAX_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _origins(reached: Sequence[str]) -> tuple[Origin, ...]:
