@@ -66,6 +66,9 @@ class Inbound:
         sent: when it was sent, according to the platform, Unix time in seconds; 0 if unknown.
         quoted: the text that this message quotes or replies to, or words for what it shows.
         quoted_by: who wrote that, if it was the agent or the sender; others are in ``origins``.
+        earlier: messages before this one that the agent has not read, such as those of a thread in
+            which it is mentioned for the first time: author and text of each, oldest first. The
+            author is empty for the agent itself. The origins of the others are in ``origins``.
         kind: what the person did. ``text`` is the label of a pressed button, the emoji of a
             reaction, the new text of an edited message, the command line of a ``command`` that the
             platform reports as one, or the platform's name for an ``unreadable`` message, which
@@ -97,6 +100,7 @@ class Inbound:
     sent: float = 0.0
     quoted: str = ""
     quoted_by: Literal["", "agent", "sender"] = ""
+    earlier: tuple[tuple[str, str], ...] = ()
     kind: InboundKind = "message"
     target: str | None = None
     forwarded: str = ""

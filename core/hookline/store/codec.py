@@ -168,6 +168,7 @@ _CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda data: tuple(map(_choice_from_json, data)),
     ),
     "origins": (origins_to_json, origins_from_json),
+    "earlier": (list, lambda data: tuple((str(author), str(text)) for author, text in data)),
     "workspace": (str, Path),
 }
 """The encoder and decoder of each field that is not plain JSON."""

@@ -134,6 +134,8 @@ class ShownMessage:
     forwarded: str | None = None
     webhook: bool = False
     type: int = 0
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields, as of polls and stickers."""
     is_deleted: bool = False
 
     @property
@@ -301,8 +303,8 @@ class World:
         if shown.forwarded is not None:
             made["message_reference"] = {"type": 1, "message_id": "1", "channel_id": "2"}
             inner = {"content": shown.forwarded, "attachments": [], "type": 0, "embeds": []}
-            made["message_snapshots"] = [{"message": inner}]
-        return made
+            made["message_snapshots"] = [{"message": inner | shown.more.get("snapshot", {})}]
+        return made | {name: value for name, value in shown.more.items() if name != "snapshot"}
 
     def knows_nonce(self, shown: ShownMessage) -> bool:
         return time.time() - shown.made < self.nonce_seconds

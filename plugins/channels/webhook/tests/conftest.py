@@ -31,9 +31,11 @@ def signed(body: bytes, secret: str = SECRET) -> dict[str, str]:
     return {"X-Hookline-Signature": f"sha256={digest}"}
 
 
-def message(id_: str, text: str = "hello", chat: str = "c1", user: str = "ann") -> bytes:
+def message(
+    id_: str, text: str = "hello", chat: str = "c1", user: str = "ann", **more: str
+) -> bytes:
     """The body of a message."""
-    return json.dumps({"id": id_, "chat": chat, "user": user, "text": text}).encode()
+    return json.dumps({"id": id_, "chat": chat, "user": user, "text": text, **more}).encode()
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from hookline.testing import Harness
+from hookline.testing import Harness, ScriptedModel
 from hookline_hookspecs import Plugin, StoreError
 from hookline_webhook import Webhook
+from support.installed import installed_plugin
 from support.matrices import sampled
 
 from .conftest import SECRET, ReplyServer, message, signed
@@ -26,7 +27,12 @@ def serve(harness: Callable[..., Harness], replies: ReplyServer) -> Serve:
     def run(talk: Talk, *plugins: type[Plugin], model: Any = (), **changed: Any) -> Any:
         settings = {"listen": "127.0.0.1:0", "secret": SECRET, "reply_url": replies.url}
         config = {"webhook": {**settings, **changed}}
-        h = harness(Webhook, *plugins, config=config, model=list(model))
+        h = harness(
+            Webhook,
+            *plugins,
+            config=config,
+            model=model if isinstance(model, ScriptedModel) else list(model),
+        )
 
         async def story() -> Any:
             await h.aopen()
@@ -85,6 +91,25 @@ def test_repeated_message_id_is_ignored(serve: Serve, replies: ReplyServer) -> N
 
     assert serve(talk, model=["hi"]) == [(202, False), (202, True), (202, True)]
     assert len(replies.posts) == 1
+
+
+def test_quoted_text_reaches_the_model(serve: Serve, replies: ReplyServer) -> None:
+    model = ScriptedModel(["one", "two"])
+    quotes = {"agent": "what you said", "Bob (webhook:bob)": "his words"}
+
+    async def talk(client: httpx2.AsyncClient, url: str) -> None:
+        for author, text in quotes.items():
+            body = message(author[:3], "why?", quoted=text, quoted_by=author)
+            answer = await client.post(url, content=body, headers=signed(body))
+            assert answer.status_code == 202
+            await asyncio.to_thread(replies.wait_for, len(model.requests) + 1)
+
+    serve(talk, installed_plugin("gateway"), model=model)
+    texts = [request.messages[-1].text for request in model.requests]
+    assert texts[0].endswith(', quoting your message: "what you said"⟧\nwhy?')
+    assert texts[1].endswith(', quoting "Bob" (webhook:bob): "his words"⟧\nwhy?')
+    blocks = [request.messages[-1].blocks[0] for request in model.requests]
+    assert ["outside" in str(block.origins) for block in blocks] == [False, True]
 
 
 REFUSED: list[tuple[str, bytes, dict[str, str], int]] = [

@@ -133,6 +133,42 @@ def test_broken_config_gives_a_notice_and_changes_nothing(open_with_config: Make
     assert h.states()["greeter"][0] == "on"
 
 
+@pytest.mark.parametrize("cut", ["", "# mine\n", "max_iterations: 7\n", None])
+def test_config_being_written_stops_no_plugin(open_with_config: Make, cut: str | None) -> None:
+    text = "max_iterations: 7\nplugins:\n  greeter: true\n"
+    h = open_with_config(text, Greeter, model=["one", "two", "three"])
+    path = h.home / "config.yaml"
+
+    async def story() -> None:
+        await h.aopen()
+        if cut is None:
+            path.unlink()
+        else:
+            path.write_text(cut)
+        answer = asyncio.ensure_future(h.asend("hello"))
+        await asyncio.sleep(0.4)
+        path.write_text(text)
+        await answer
+
+    h.run(story())
+    assert h.states()["greeter"][0] == "on"
+    assert h.notices == []
+
+
+def test_empty_config_never_counts(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two", "three"])
+    h.send("a")
+    edit(h, "")
+    h.send("b")
+    assert h.states()["greeter"][0] == "on"
+    (sentence,) = notices_with(h, "stays in force")
+    assert "the file is empty" in sentence
+    (check,) = [check for _, check in h.checks() if check.name == "config file"]
+    result: Any = check.run()
+    assert not result.ok
+    assert "is empty" in result.detail
+
+
 def test_invalid_plugin_value_does_not_stop_plugin(open_with_config: Make) -> None:
     h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
     edit(h, "plugins: {greeter: 12}\n")

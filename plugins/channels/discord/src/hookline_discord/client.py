@@ -20,7 +20,7 @@ from hookline_hookspecs.visible_text import spell_out
 
 from .config import DiscordConfig
 from .facts import FACTS, FATAL, first_id, invitation
-from .receiver import COMMAND, VOICE, WRITTEN, DiscordReceiver, Json, command
+from .receiver import COMMAND, PASTES, VOICE, WRITTEN, DiscordReceiver, Json, command
 from .renderer import DiscordMarkdown
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class DiscordClient(kit.PollingClient):
 
     can: ClassVar[frozenset[Feature]] = kit.PlatformClient.can | {"voice", "threads", "reactions"}
     renderer = DiscordMarkdown()
+    pastes: ClassVar[kit.PasteLimit | None] = PASTES
     has_history = True
     open_timeout = 10.0
 

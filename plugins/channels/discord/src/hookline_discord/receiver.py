@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from hookline_channelkit import (
+    BoundedDict,
     HourlyLimit,
     InboundEvent,
+    PasteLimit,
     RemoteFile,
     author_label,
     get_in,
@@ -21,6 +23,7 @@ from hookline_channelkit import (
 from hookline_hookspecs import Inbound
 
 from .config import DiscordConfig
+from .contents import unreadable_in, words_beside_text, words_of_embeds, words_of_files
 from .facts import time_of
 
 Json: TypeAlias = Mapping[str, Any]
@@ -32,6 +35,10 @@ THREADS = frozenset({10, 11, 12})
 READABLE = THREADS | {0, 2, 5, 13}
 """Types of channels that hold messages (discord.com/developers/docs/resources/channel)."""
 VOICE, FORWARD, ELSEWHERE, COMMAND, PRESS = 1 << 13, 1, 2, 2, 3
+PASTES = PasteLimit(most=2000, least=1500)
+"""People send a longer text in parts, by hand or with an extension of their app
+(discord.com/developers/docs/resources/message, 2,000 characters)."""
+MENTIONED = "(you were mentioned)"
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 
@@ -68,6 +75,8 @@ class DiscordReceiver:
         self._roles: dict[str, str] = {}
         """The bot's own role in each server."""
         self._bots = HourlyLimit(config.bot_messages)
+        self._long: BoundedDict[str, InboundEvent] = BoundedDict()
+        """The last part of a long text, by chat."""
 
     def add_guild(self, data: Json) -> None:
         """Remember a server with its channels and open threads."""
@@ -108,20 +117,37 @@ class DiscordReceiver:
             place.last = max(place.last, int(data["id"]))
         if data.get("type", 0) not in WRITTEN or "webhook_id" in data or writer["id"] == self.me:
             return None
+        found = self._found(data, chat)
+        if not self._is_for_agent(found, data):
+            return None
+        if PASTES.may_go_on(found):
+            self._long[chat] = found
+        return found
+
+    def _is_for_agent(self, found: InboundEvent, data: Json) -> bool:
+        """Whether a message is for the agent; so is the rest of a text that is."""
+        inbound = found.inbound
+        is_open = self._config.groups == "always" and inbound.kind != "unreadable"
+        begun = self._long.get(inbound.chat_id)
+        is_rest = begun is not None and PASTES.continues(begun, found)
+        if not (inbound.addressed or is_open or is_rest):
+            return False
+        return not data["author"].get("bot") or self._accepts_bot(inbound.chat_id, data)
+
+    def _found(self, data: Json, chat: str) -> InboundEvent:
+        """Return a message with its text, files and quote."""
+        place = self.places.get(chat)
         is_addressed = place is None or self._is_addressed(data, place)
-        if not is_addressed and self._config.groups != "always":
-            return None
-        if writer.get("bot") and not self._accepts_bot(chat, data):
-            return None
-        parts = [data, *[one.get("message") or {} for one in data.get("message_snapshots") or ()]]
-        text = "\n\n".join(filter(None, map(self.words_of, parts)))
+        forwarded = [one.get("message") or {} for one in data.get("message_snapshots") or ()]
+        parts = [data, *forwarded]
+        embeds = [words for part in forwarded for words in words_of_embeds(part)]
+        text = "\n\n".join(filter(None, (*map(self.words_of, parts), *embeds)))
         files = tuple(
             _file(one, part, data) for part in parts for one in part.get("attachments") or ()
         )
-        if not text and not files:
-            return None
+        is_mention = bool(get_in(data, "content"))
         inbound = replace(
-            self._inbound(data, chat, data["id"], text),
+            self._inbound(data, chat, data["id"], text or (MENTIONED if is_mention else "")),
             sent=time_of(data["id"]),
             addressed=is_addressed,
             forwarded=author_label("")
@@ -129,22 +155,40 @@ class DiscordReceiver:
             else "",
             **self._quoted(data),
         )
-        return InboundEvent(inbound, files, cursor=data["id"])
+        found = InboundEvent(inbound, files, cursor=data["id"])
+        return found if inbound.text or files else found.as_unreadable(unreadable_in(data))
 
     def _quoted(self, data: Json) -> dict[str, Any]:
         """Return what a message replies to, and the author of that."""
         answered = data.get("referenced_message") or {}
         writer = answered.get("author") or {}
-        is_own = writer.get("id") in (self.me, data["author"]["id"])
-        author = "" if is_own else author_label(_name(writer), f"{CHANNEL}:{writer.get('id')}")
-        return quote_fields(str(get_in(answered, "content")), author, answered.get("id"))
+        by: Literal["", "agent", "sender"] = "agent" if writer.get("id") == self.me else ""
+        if writer.get("id") == data["author"]["id"]:
+            by = "sender"
+        author = "" if by else author_label(_name(writer), f"{CHANNEL}:{writer.get('id')}")
+        snapshots = [one.get("message") or {} for one in answered.get("message_snapshots") or ()]
+        if snapshots:  # a forwarded message, which its sender did not write
+            by, author = "", author_label("")
+        parts = (answered, *snapshots)
+        words = [
+            word
+            for part in parts
+            for word in (self.words_of(part), *words_of_embeds(part), *words_of_files(part))
+        ]
+        number = answered.get("id") or get_in(data, "message_reference", "message_id")
+        is_reply = get_in(data, "message_reference", "type", default=0) != FORWARD
+        return quote_fields(
+            "\n".join(filter(None, words)), author, number if is_reply else None, by=by
+        )
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
         """Parse an edit by a person; None for other changes."""
         if not (when := data.get("edited_timestamp")) or "author" not in data:
             return None
         found = self.message(data, self._thread_at(data["id"], chat))
-        return None if found is None or found.inbound.forwarded else found.as_edit(when).inbound
+        if found is None or found.inbound.forwarded or found.inbound.kind != "message":
+            return None
+        return found.as_edit(when).inbound
 
     def deletion(self, id_: str, chat: str) -> Inbound:
         """Return the deletion of a message; the kit knows its author, if it was for the agent."""
@@ -208,8 +252,7 @@ class DiscordReceiver:
         mine = "|".join([f"@!?{self.me}", *(f"@&{role}" for role in self._roles.values())])
         text = re.sub(rf"^\s*<(?:{mine})>[\s,:]*", "", str(get_in(data, "content")))
         text = _MENTION.sub(lambda m: f"@{names[m[1]]}" if m[1] in names else m[0], text)
-        stickers = [f"(sticker: {one.get('name')})" for one in data.get("sticker_items") or ()]
-        return "\n".join(filter(None, [text, *stickers]))
+        return "\n".join(filter(None, [text, *words_beside_text(data)]))
 
 
 def command(data: Json) -> str:

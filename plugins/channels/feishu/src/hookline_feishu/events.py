@@ -8,11 +8,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hookline_channelkit import InboundEvent, RemoteFile, get_in
+from hookline_channelkit import (
+    InboundEvent,
+    RemoteFile,
+    code_block,
+    code_span,
+    describe_kind,
+    get_in,
+    link_text,
+)
 from hookline_hookspecs import Inbound
 
 from .api import Json
 from .config import FACTS
+from .kinds import words_of_kind
 
 FILE_NAMES = FACTS["names"]
 """Names for files without one, by the kind of message."""
@@ -53,7 +62,8 @@ def mentions_of(item: Json) -> dict[str, tuple[str, str]]:
 def message_event(item: Json, me: str, *, private: bool) -> InboundEvent | None:
     """Return a person's message; None if its content is unsupported. ``me`` is the bot."""
     text, files = _readable(item, me)
-    if not text and not files:
+    is_unreadable = not text and not files and item.get("msg_type") not in ("text", "post")
+    if not text and not files and not is_unreadable:
         if not is_named(item, me):
             return None
         text = "(you were mentioned)"
@@ -71,7 +81,8 @@ def message_event(item: Json, me: str, *, private: bool) -> InboundEvent | None:
         sent=int(made) / 1000,
         reply_to=item.get("parent_id") or None,
     )
-    return InboundEvent(inbound, files, made)
+    found = InboundEvent(inbound, files, made)
+    return found.as_unreadable(str(item.get("msg_type"))) if is_unreadable else found
 
 
 def is_named(item: Json, me: str) -> bool:
@@ -80,8 +91,13 @@ def is_named(item: Json, me: str) -> bool:
 
 
 def words_of(item: Json) -> str:
-    """Return the text of a message, without its files."""
-    return "" if item.get("deleted") else _readable(item, "")[0]
+    """Return the text of a message, with words for its files."""
+    if item.get("deleted"):
+        return ""
+    text, files = _readable(item, "")
+    kind = str(item.get("msg_type"))
+    named = [describe_kind(kind if kind in FILE_NAMES else "picture") for _ in files]
+    return "\n".join(filter(None, (text, *named))) or describe_kind(kind)
 
 
 def _readable(item: Json, me: str) -> tuple[str, tuple[RemoteFile, ...]]:
@@ -116,7 +132,7 @@ def _content(kind: str, body: Any, message: str) -> tuple[str, tuple[RemoteFile,
                 ref, name, is_voice=kind == "audio", seconds=seconds, is_recording=kind == "audio"
             ),
         )
-    return FACTS["kinds"].get(kind, ""), ()
+    return words_of_kind(kind, body), ()
 
 
 def _post(body: Json, message: str) -> tuple[str, tuple[RemoteFile, ...]]:
@@ -140,9 +156,17 @@ def _words(part: Json) -> str:
         case "at":
             return str(part.get("user_id") or "")
         case "a":
-            return f"{text} ({part.get('href', '')})"
+            return link_text(text, str(part.get("href") or ""))
         case "code_block":
-            return f"```{str(part.get('language', '')).lower()}\n{text}\n```"
+            return code_block(text, str(part.get("language") or "").lower())
+        case "emotion":
+            name = part.get("emoji_type")
+            return str(FACTS["emoji"].get(name, f":{name}:"))
+        case "hr":
+            return "---"
         case "img" | "media":
             return ""
-    return text
+    styles = part.get("style") or ()
+    if "codeInline" in styles:
+        return code_span(text)
+    return f"~~{text}~~" if "lineThrough" in styles and text.strip() else text

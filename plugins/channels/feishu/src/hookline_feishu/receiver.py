@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from hookline_channelkit import (
+    BoundedDict,
     ChatAliases,
     InboundEvent,
     PrivateChats,
@@ -40,6 +41,8 @@ class FeishuReceiver:
         self._is_open, self._api = config.groups == "always", api
         self.people, self.moves = PrivateChats(host), ChatAliases(host)
         self._kinds: dict[str, str] = {}
+        self._threads: BoundedDict[str, str] = BoundedDict()
+        """The message that quoted the first one of each thread."""
         self.me = ""
         self.last: dict[str, str] = {}
 
@@ -80,6 +83,8 @@ class FeishuReceiver:
         found = events.message_event(item, self.me, private=private)
         if found is None or not (found.inbound.addressed or self._is_open):
             return None
+        if found.inbound.kind == "unreadable" and (kind == "edit" or not found.inbound.addressed):
+            return None
         if private:
             await self.people.add(found.inbound.user_id, found.inbound.chat_id)
         if kind == "edit":
@@ -99,17 +104,33 @@ class FeishuReceiver:
         return replace(found, inbound=replace(inbound, text=text, forwarded=author_label("")))
 
     async def _quoting(self, found: InboundEvent, item: Json) -> InboundEvent:
-        """Return a message with what it quotes, and the author of that unless known."""
-        parent = str(item.get("parent_id") or "")
-        if not parent or (item.get("thread_id") and parent == item.get("root_id")):
+        """Return a message with what it quotes, and the author of that unless known.
+
+        In a thread every message replies to the first; only the first such reply quotes it.
+        """
+        parent, thread = str(item.get("parent_id") or ""), str(item.get("thread_id") or "")
+        if not parent:
             return found
+        if thread and parent == item.get("root_id"):
+            first = self._threads.setdefault(thread, str(item["message_id"]))
+            if first != item["message_id"]:
+                return found
         try:
             (quoted,) = [o for o in await self.message(parent) if o.get("message_id") == parent]
         except (HooklineError, ValueError):
             return found
-        is_known = get_in(quoted, "sender", "id") in (self._api.app_id, found.inbound.user_id)
-        writer = "" if is_known else author_label("", self._who(quoted))
-        fields = quote_fields(events.words_of(quoted), writer, parent)
+        is_thread = thread and parent == item.get("root_id")
+        if is_thread and get_in(quoted, "sender", "id") == found.inbound.user_id:
+            return found  # who writes in a thread of their own quotes nothing
+        by: Literal["", "agent", "sender"] = ""
+        if get_in(quoted, "sender", "id") == self._api.app_id:
+            by = "agent"
+        elif get_in(quoted, "sender", "id") == found.inbound.user_id:
+            by = "sender"
+        if quoted.get("msg_type") == "merge_forward":
+            by = ""
+        writer = "" if by else author_label("", self._who(quoted))
+        fields = quote_fields(events.words_of(quoted), writer, parent, by=by)
         return replace(found, inbound=replace(found.inbound, **fields))
 
     @staticmethod

@@ -30,6 +30,7 @@ person (``Inbound.origins``)."""
 MAX_NAME_CHARS, MAX_ID_CHARS, MAX_QUOTE_CHARS = 40, 120, 4000
 """Characters of a name, of an id, and of a quoted text that are shown; of a longer quote, the
 beginning and the end."""
+EARLIER = "Messages in this thread before you were mentioned, for your information:"
 LINE_BREAK = " ⏎ "
 """Stands for a line break in a quoted text."""
 COMMANDS_FOR_THE_MODEL = frozenset({"/steer"})
@@ -56,7 +57,7 @@ def with_author(inbound: Inbound) -> Inbound:
     It needs one in a chat with others, and if it is forwarded or quotes something. A command
     stays as it is, unless it is forwarded: then it is not a command.
     """
-    line = _line(inbound)
+    line = f"{_earlier(inbound)}{_line(inbound)}"
     if inbound.forwarded or not is_command(inbound.text):
         return replace(inbound, text=_with(line, inbound.text))
     name, *rest = inbound.text.split(None, 1)
@@ -70,6 +71,17 @@ def _with(line: str, text: str) -> str:
     """Return the text after its author line, which is not added twice."""
     text = strip_brackets(text.removeprefix(f"{line}\n") if line else text)
     return f"{line}\n{text}" if line else text
+
+
+def _earlier(inbound: Inbound) -> str:
+    """Return the lines for earlier messages that the agent has not read; empty without any."""
+    if not inbound.earlier:
+        return ""
+    lines = [
+        f'{_author(author) if author else "you"}: "{_flat(text, MAX_QUOTE_CHARS)}"'
+        for author, text in inbound.earlier
+    ]
+    return "\n".join([f"{OPEN}{EARLIER}", *lines]) + f"{CLOSE}\n"
 
 
 def _line(inbound: Inbound) -> str:

@@ -61,7 +61,7 @@ class SlackClient(kit.ListeningClient):
     def __init__(self, config: SlackConfig, host: Host) -> None:
         super().__init__(host, config)
         self._config = config
-        self._receiver = SlackReceiver(config, host, self._ask)
+        self._receiver = SlackReceiver(config, host, self._ask, self._thread_before)
         self._pressed: kit.BoundedDict[str, Json] = kit.BoundedDict()
         self._streams: kit.BoundedDict[str, str] = kit.BoundedDict()
         self._commands: kit.BoundedDict[str, str] = kit.BoundedDict()
@@ -239,6 +239,10 @@ class SlackClient(kit.ListeningClient):
             method, ts = "conversations_replies", {"ts": thread}
         fields = {"channel": channel, "oldest": f"{oldest:.6f}", **ts, **more}
         return self._pages(method, "messages", **fields)
+
+    def _thread_before(self, channel: str, thread: str, ts: str) -> AsyncIterator[Json]:
+        """Yield the messages of a thread before ``ts``, oldest first."""
+        return self._messages(channel, thread, 0.0, latest=ts)
 
     async def _pages(self, method: str, field: str, **fields: Any) -> AsyncIterator[Json]:
         """Yield the items of all pages."""

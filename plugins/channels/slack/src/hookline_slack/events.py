@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from hookline_channelkit import InboundEvent, RemoteFile, author_label, get_in, quote_fields
 from hookline_hookspecs import Inbound
 
 from .config import Json, data
+from .contents import attachment_text, content_of, own_text, unescaped
 
 WRITTEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 """Subtypes of messages with text of an author; others report what happened in a channel."""
 EMOJI: Mapping[str, str] = data("emoji.json")
 NAMES = {name: sign for sign, name in EMOJI.items()}
-_LINK = re.compile(r"<([^<>\n]+)>")
+MENTIONED = "(you were mentioned)"
 _BANG = re.compile(r"!(?=[A-Za-z])")
 
 
@@ -28,17 +29,7 @@ def escaped(text: str) -> str:
 
 def plain(text: str, me: str) -> str:
     """Return a message's text without a leading mention of the bot and without markup."""
-    text = text.strip().removeprefix(f"<@{me}>").lstrip(" ,:\n")
-    shown = _LINK.sub(_shown, text)
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
-def _shown(link: re.Match[str]) -> str:
-    target, _, label = link[1].partition("|")
-    if target[0] in "@#!":
-        return ("#" if target[0] == "#" else "@") + (label or target[1:]).lstrip("@#")
-    target = target.removeprefix("mailto:")
-    return target if not label or label in target else f"{label} ({target})"
+    return unescaped(text.strip().removeprefix(f"<@{me}>").lstrip(" ,:\n"))
 
 
 def split(name: str) -> tuple[str, str]:
@@ -69,21 +60,39 @@ def message(event: Json, me: str) -> InboundEvent:
     """Parse a message, also one of a history; ``event`` must have a ``channel``."""
     channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
     user = str(event.get("user") or event.get("bot_id") or "")
-    text = plain(str(event.get("text") or ""), me)
+    raw = str(event.get("text") or "")
+    text = plain(raw, me) if raw else own_text(event)
     chat = chat_of(channel, ts, thread)
     inbound = _inbound(chat, user, f"{channel}:{ts}", text, sent=float(ts))
-    shared = [one for one in event.get("attachments") or () if one.get("is_share")]
-    if shared:
-        passed_on, writer = plain(str(shared[0].get("text") or ""), me), _author(shared[0])
-        if text:
-            is_own = shared[0].get("author_id") in (me, user)
-            inbound = replace(inbound, **quote_fields(passed_on, "" if is_own else writer))
-        else:
-            inbound = replace(inbound, text=passed_on, forwarded=writer)
+    files = tuple(map(_file, event.get("files") or ()))
+    if shared := [one for one in event.get("attachments") or () if _is_message(one)]:
+        inbound = _with_shared(inbound, shared, me)
     elif _BANG.match(text):
         inbound = replace(inbound, text="/" + text[1:])
-    files = tuple(map(_file, event.get("files") or ()))
-    return InboundEvent(inbound, files, ts, "" if thread else channel)
+    elif not text and raw.strip():
+        inbound = replace(inbound, text=MENTIONED)
+    elif not text:
+        inbound = replace(inbound, text=content_of({**event, "files": ()}))
+    found = InboundEvent(inbound, files, ts, "" if thread else channel)
+    is_empty = not inbound.text and not files
+    return found.as_unreadable(event.get("subtype") or "without text") if is_empty else found
+
+
+def _is_message(attachment: Json) -> bool:
+    """Whether an attachment is a message that was shared, or to which a link leads."""
+    return bool(attachment.get("is_share") or attachment.get("is_msg_unfurl"))
+
+
+def _with_shared(inbound: Inbound, shared: Sequence[Json], me: str) -> Inbound:
+    """Return a message with the messages that it shares: forwarded, or quoted beside a text."""
+    words = "\n\n".join(filter(None, map(attachment_text, shared)))
+    others = [one for one in shared if one.get("author_id") not in (me, inbound.user_id)]
+    writer = _author((others or shared)[0])
+    if not inbound.text:
+        return replace(inbound, text=words, forwarded=writer)
+    by: Literal["agent", "sender"] = "agent" if shared[0].get("author_id") == me else "sender"
+    fields = quote_fields(words, writer) if others else quote_fields(words, by=by)
+    return replace(inbound, **fields)
 
 
 def order_of(payload: Json) -> tuple[str, float]:
@@ -127,6 +136,8 @@ def change(event: Json, me: str) -> tuple[Json, InboundEvent] | None:
     kept = {**(old if is_gone else new), "channel": event["channel"]}
     kept.setdefault("ts", event.get("deleted_ts", ""))
     found = message(kept, me)
+    if found.inbound.kind == "unreadable" and not is_gone:
+        return None
     news = found.as_deletion() if is_gone else found.as_edit(str(get_in(new, "edited", "ts")))
     return kept, InboundEvent(news.inbound)
 

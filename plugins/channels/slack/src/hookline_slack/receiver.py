@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from typing import TypeAlias
 
-from hookline_channelkit import BoundedDict, HourlyLimit, InboundEvent
-from hookline_hookspecs import HooklineError, Host
+from hookline_channelkit import (
+    BoundedDict,
+    EarlierMessage,
+    HourlyLimit,
+    InboundEvent,
+    author_label,
+    earlier_fields,
+    get_in,
+)
+from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import events
 from .config import Json, SlackConfig
+from .contents import content_of
 
 THREAD_PREFIX = "thread:"
-"""Key prefix, in the plugin's key-value storage, for threads that the bot takes part in."""
+"""Key prefix, in the plugin's key-value storage, for the ``ts`` of the first message to the bot in
+a thread."""
+THREAD_SECONDS = 2.0
+"""Seconds for reading a thread: Slack waits 3 s for the acknowledgement of the message."""
+THREAD_UNREAD = "Not all messages of this thread before this one could be read: {}."
+ReadThread: TypeAlias = Callable[[str, str, str], AsyncIterator[Json]]
+"""Yields the messages of a thread up to a ``ts``, given channel, thread and ``ts``."""
 
 
 class SlackReceiver:
@@ -24,13 +41,19 @@ class SlackReceiver:
     """
 
     def __init__(
-        self, config: SlackConfig, host: Host, ask: Callable[..., Awaitable[Json]]
+        self,
+        config: SlackConfig,
+        host: Host,
+        ask: Callable[..., Awaitable[Json]],
+        read_thread: ReadThread,
     ) -> None:
         self._config, self._host, self._ask = config, host, ask
+        self._read_thread = read_thread
         self._me = self.team = ""
         self.writers: BoundedDict[str, str] = BoundedDict()
         self._names: BoundedDict[str, str] = BoundedDict()
-        self._ours: BoundedDict[str, bool] = BoundedDict()
+        self._firsts: BoundedDict[str, str | None] = BoundedDict()
+        """The ``ts`` of the first message to the bot, by thread."""
         self._bots = HourlyLimit(config.bot_messages)
 
     async def bot_id(self) -> str:
@@ -47,12 +70,48 @@ class SlackReceiver:
             return None
         inbound = found.inbound
         self.writers[inbound.chat_id] = inbound.user_id
-        if ":" in inbound.chat_id and not await self.takes_part(inbound.chat_id):
-            await self._host.storage.kv.set(THREAD_PREFIX + inbound.chat_id, True)
-            self._ours[inbound.chat_id] = True
         is_addressed = bool(inbound.private) or await self._is_addressed(event, found)
+        if inbound.kind == "unreadable" and not is_addressed:
+            return None
+        if ":" in inbound.chat_id and await self._is_first(inbound.chat_id, event["ts"]):
+            inbound = await self._with_thread(inbound, event)
         sender = await self._name_of(inbound.user_id)
         return replace(found, inbound=replace(inbound, sender=sender, addressed=is_addressed))
+
+    async def _with_thread(self, inbound: Inbound, event: Json) -> Inbound:
+        """Return the first message to the bot in a thread, with the messages before it."""
+        if not event.get("thread_ts") or event["thread_ts"] == event["ts"]:
+            return inbound  # it starts the thread
+        channel, thread = events.split(inbound.chat_id)
+        messages: list[Json] = []
+        problem = ""
+        try:
+            async with asyncio.timeout(THREAD_SECONDS):
+                async for one in self._read_thread(channel, thread, event["ts"]):
+                    messages.append(one)
+        except TimeoutError:
+            problem = "it is long, and Slack was slow"
+        except HooklineError as error:
+            problem = str(error)
+        if problem:
+            self._host.log.warning("cannot read all of a thread: %s", problem)
+            note = f"({THREAD_UNREAD.format(problem)})"
+            inbound = replace(inbound, text=f"{inbound.text}\n\n{note}")
+        before = [one for one in messages if float(one["ts"]) < float(event["ts"])]
+        earlier = [await self._earlier(one, inbound.user_id) for one in before]
+        fields = earlier_fields(earlier)
+        origins = (*inbound.origins, *fields.pop("origins", ()))
+        return replace(inbound, origins=origins, **fields)
+
+    async def _earlier(self, message: Json, sender: str) -> EarlierMessage:
+        me, user = await self.bot_id(), str(message.get("user") or "")
+        text = content_of(message)
+        if user == me:
+            return EarlierMessage(text, "")
+        id_ = user or str(message.get("bot_id") or "")
+        name = str(get_in(message, "bot_profile", "name") or message.get("username") or "")
+        name = name or (await self._name_of(user) if user else "")
+        return EarlierMessage(text, author_label(name, f"slack:{id_}"), is_own=user == sender)
 
     async def is_meant(self, event: Json, found: InboundEvent) -> bool:
         """Whether a message is for the bot, from a person or a bot that config allows."""
@@ -72,13 +131,32 @@ class SlackReceiver:
             return True
         if not event.get("thread_ts") or text.lstrip().startswith("<@"):
             return False
-        return event.get("parent_user_id") == me or await self.takes_part(found.inbound.chat_id)
+        if event.get("parent_user_id") == me:
+            return True
+        first = await self._first(found.inbound.chat_id)
+        return first is not None and float(event["ts"]) >= float(first)
 
     async def takes_part(self, chat: str) -> bool:
-        """Whether the bot was addressed in a thread before."""
-        if chat not in self._ours:
-            self._ours[chat] = bool(await self._host.storage.kv.get(THREAD_PREFIX + chat, False))
-        return self._ours[chat]
+        """Whether the bot was addressed in a thread."""
+        return await self._first(chat) is not None
+
+    async def _is_first(self, chat: str, ts: str) -> bool:
+        """Whether a message is the first to the bot in a thread, also when it comes again.
+
+        Records it; messages before it are never for the bot.
+        """
+        first = await self._first(chat)
+        if first is None or float(ts) < float(first):
+            await self._host.storage.kv.set(THREAD_PREFIX + chat, ts)
+            self._firsts[chat] = first = ts
+        return first == ts
+
+    async def _first(self, chat: str) -> str | None:
+        """Return the ``ts`` of the first message to the bot in a thread; None without one."""
+        if chat not in self._firsts:
+            stored = await self._host.storage.kv.get(THREAD_PREFIX + chat)
+            self._firsts[chat] = stored if isinstance(stored, str) else None
+        return self._firsts[chat]
 
     async def _name_of(self, user: str) -> str:
         """Return a person's display name; empty if it is unknown."""

@@ -1,7 +1,7 @@
 """Parses the body of ``POST /webhook``: ``{"id", "chat", "user", "text"}``.
 
-Optional are ``"sender"``, the user's name, and ``"forwarded"``, the original author of a forwarded
-message.
+Optional are ``"sender"``, the user's name, ``"forwarded"``, the original author of a forwarded
+message, ``"quoted"``, the text that the message replies to, and ``"quoted_by"``, its author.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class WebhookMessage:
     text: str
     sender: str = ""
     forwarded: str = ""
+    quoted: str = ""
+    quoted_by: str = ""
 
 
 def parse_body(body: bytes) -> WebhookMessage:
@@ -43,7 +45,10 @@ def parse_body(body: bytes) -> WebhookMessage:
     text = _string("text", data)
     if not text.strip():
         raise InvalidBody('"text" is blank')
-    optional = {name: _id(name, data) for name in ("sender", "forwarded") if name in data}
+    names = ("sender", "forwarded", "quoted_by")
+    optional = {name: _id(name, data) for name in names if name in data}
+    if "quoted" in data:
+        optional["quoted"] = _string("quoted", data)
     return WebhookMessage(ids["id"], ids["chat"], ids["user"], text, **optional)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from hookline_hookspecs import Access, HooklineError, Host, Inbound, Reply
+from hookline_hookspecs import Access, HooklineError, Host, Inbound, Origin, Reply
 from hookline_hookspecs.channels import Channel
 from hookline_hookspecs.web import WebServer
 from hookline_webkit.address import Address, parse_address
@@ -97,6 +97,11 @@ class WebhookChannel(Channel):
         return stored
 
     async def _receive(self, message: WebhookMessage) -> bool:
+        by: Literal["", "agent", "sender"] = ""
+        if message.quoted_by in ("agent", "sender"):
+            by = "agent" if message.quoted_by == "agent" else "sender"
+        author = message.quoted_by or "somebody"
+        is_of_other = message.quoted and not by
         return await self._host.receive(
             Inbound(
                 self.name,
@@ -109,6 +114,9 @@ class WebhookChannel(Channel):
                 private=message.chat == message.user,
                 sender=message.sender,
                 forwarded=message.forwarded,
+                quoted=message.quoted,
+                quoted_by=by if message.quoted else "",
+                origins=(Origin("outside", f"quoted from {author}"),) if is_of_other else (),
             )
         )
 

@@ -6,7 +6,7 @@ A channel plugin implements a :class:`PlatformClient` for its platform, and subc
 
 from __future__ import annotations
 
-from .authors import author_label, quote_fields, quoted_origin
+from .authors import EarlierMessage, author_label, earlier_fields, quote_fields, quoted_origin
 from .base_clients import ListeningClient, PollingClient, PollLoop, lazy_client
 from .channel import ChannelOptions, NetworkChannel
 from .chat_directory import ChatAliases, PrivateChats
@@ -69,6 +69,7 @@ __all__ = [
     "ChatLocks",
     "Credential",
     "DeliveryUnknown",
+    "EarlierMessage",
     "ErrorClassifier",
     "FileTooLarge",
     "HourlyLimit",
@@ -110,6 +111,7 @@ __all__ = [
     "code_span",
     "connection_error",
     "describe_kind",
+    "earlier_fields",
     "failed_check",
     "get_in",
     "iter_pieces",

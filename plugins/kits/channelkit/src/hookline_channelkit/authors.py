@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from hookline_hookspecs import Origin
 
+MAX_EARLIER_CHARS, MAX_EARLIER_TEXT_CHARS = 12_000, 3_000
+"""Characters of the messages before a first mention that are kept, and of each of them."""
+MISSING_LABEL = "note"
+"""In place of an author, for a note that messages are missing."""
 MAX_NAME_CHARS = 80
 """Characters of a name that are kept; people choose it themselves."""
 _BRACKETS = str.maketrans(dict.fromkeys("()", " "))
@@ -56,3 +62,44 @@ def quote_fields(
         return fields
     origins = (quoted_origin(label),) if label else ()
     return fields | {"quoted": text, "quoted_by": by, "origins": origins}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierMessage:
+    """A message that the agent has not read, before one that it reads.
+
+    Args:
+        text: its text.
+        label: the :func:`author_label` of its author; empty if that is the bot.
+        is_own: the person who now writes to the agent wrote it.
+    """
+
+    text: str
+    label: str
+    is_own: bool = False
+
+
+def earlier_fields(messages: Sequence[EarlierMessage]) -> dict[str, Any]:
+    """Return the fields of an :class:`Inbound` for messages before it, oldest first.
+
+    Of many, the first and the newest are kept, up to :data:`MAX_EARLIER_CHARS`.
+    """
+    said = [one for one in messages if one.text]
+    kept: list[EarlierMessage] = []
+    chars = sum(min(len(one.text), MAX_EARLIER_TEXT_CHARS) for one in said[:1])
+    for one in reversed(said[1:]):
+        chars += min(len(one.text), MAX_EARLIER_TEXT_CHARS)
+        if chars > MAX_EARLIER_CHARS:
+            break
+        kept.insert(0, one)
+    shown = [*said[:1], *kept]
+    pairs = [(one.label, _shortened(one.text)) for one in shown]
+    if missing := len(said) - len(shown):
+        pairs.insert(1, (MISSING_LABEL, f"({missing} messages are left out here)"))
+    others = dict.fromkeys(one.label for one in shown if one.label and not one.is_own)
+    origins = tuple(Origin("outside", f"thread message of {label}") for label in others)
+    return {"earlier": tuple(pairs), "origins": origins} if pairs else {}
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_EARLIER_TEXT_CHARS else f"{text[:MAX_EARLIER_TEXT_CHARS]} …"

@@ -85,7 +85,7 @@ class InboundEvent:
 
     def as_deletion(self) -> InboundEvent:
         """Return the event that the message was deleted."""
-        inbound = replace(self.inbound, text="", quoted="", origins=(), forwarded="")
+        inbound = replace(self.inbound, text="", quoted="", earlier=(), origins=(), forwarded="")
         return replace(self, inbound=inbound, files=())._about_message("delete", "")
 
     def as_unreadable(self, kind: str) -> InboundEvent:

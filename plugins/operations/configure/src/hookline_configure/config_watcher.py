@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import monotonic, time
 from typing import Any
 
 from hookline_hookspecs import CommandError, Configuration, Context, HooklineError, Host
@@ -22,6 +23,10 @@ log = logging.getLogger("hookline.config")
 
 SWITCH_OFF_TIMEOUT = 8.0
 """Seconds a message waits for plugins to stop; the deadline of ``on_message`` is ten."""
+
+
+SETTLE_SECONDS, MAX_SETTLE_SECONDS = 1.0, 5.0
+"""Seconds without a change after which a file counts as written, and how long a message waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,15 @@ class ConfigSnapshot:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A version of config.yaml that can be read, and the problems of its plugins."""
+
+    text: str
+    snapshot: ConfigSnapshot
+    problems: list[str]
+
+
 class ConfigWatcher:
     """Compares config.yaml with the version read last."""
 
@@ -51,27 +65,57 @@ class ConfigWatcher:
         """The version that the process started with; set at the first change."""
 
     async def check(self, ctx: Context) -> None:
-        """Stop the plugins that the file now turns off; announce other changes."""
+        """Stop the plugins that the file now turns off; announce other changes.
+
+        A file that is empty, cannot be read or lacks plugins may just be written: it counts once it
+        has not changed for a moment. An empty one never counts.
+        """
         stamp = self._stat()
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        path = self._file.path
-        try:
-            text = self._file.text()
-            before, now = self._read(self._text), self._read(text)
-            problems, _ = self._core.check(text)
-        except (HooklineError, CommandError) as error:
-            message = error.text if isinstance(error, CommandError) else error
-            self._notify(ctx, f"{message} The previous version of {path} stays in force.")
+        before = self._read(self._text)
+        change = self._change(before)
+        if isinstance(change, str) or _lacks_plugins(before, change):
+            await self._settle()
+            change = self._change(before)
+        if isinstance(change, str):
+            self._notify(ctx, f"{change} The previous version of {self._file.path} stays in force.")
             return
-        self._text = text
+        self._text, now = change.text, change.snapshot
         self._first = self._first or before
-        for name in await self._switched_off(now, problems):
-            self._notify(ctx, f"Plugin {name} is off now: {path} turns it off.")
+        for name in await self._switched_off(now, change.problems):
+            self._notify(ctx, f"Plugin {name} is off now: {self._file.path} turns it off.")
         changed = list(self._changed(before, now))
         if changed:
-            self._notify(ctx, f"{path} has changed; restart to apply {', '.join(changed)}.")
+            self._notify(
+                ctx, f"{self._file.path} has changed; restart to apply {', '.join(changed)}."
+            )
+
+    def _change(self, before: ConfigSnapshot) -> _Change | str:
+        """Return what the file says now, or why it does not count."""
+        try:
+            text = self._file.text()
+            now = self._read(text)
+            problems, _ = self._core.check(text)
+        except HooklineError as error:
+            return str(error)
+        except CommandError as error:
+            return error.text
+        if before.written and not now.written:
+            return f"{self._file.path}: the file is empty."
+        return _Change(text, now, problems)
+
+    async def _settle(self) -> None:
+        """Wait until the file has not changed for a moment."""
+        until, quiet = monotonic() + MAX_SETTLE_SECONDS, 0.0
+        if self._stamp is not None:
+            quiet = max(0.0, time() - self._stamp[0] / 1e9)
+        while quiet < SETTLE_SECONDS and monotonic() < until:
+            await asyncio.sleep(SETTLE_SECONDS / 10)
+            stamp = self._stat()
+            quiet = quiet + SETTLE_SECONDS / 10 if stamp == self._stamp else 0.0
+            self._stamp = stamp
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
@@ -128,3 +172,13 @@ def _differ(before: Any, now: Any, written_before: Any, written_now: Any) -> boo
     """Whether a value changed; a masked one counts as changed if the written one did."""
     masked = MASK in json.dumps(now, default=str)
     return bool(before != now or (masked and written_before != written_now))
+
+
+def _lacks_plugins(before: ConfigSnapshot, now: _Change) -> bool:
+    """Whether plugins are off because the file no longer names them."""
+    named = now.snapshot.written.get("plugins")
+    names = named if isinstance(named, dict) else {}
+    gone = (
+        name for name, on in before.plugins.items() if on and not now.snapshot.plugins.get(name)
+    )
+    return any(name not in names for name in gone)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, Host, Inbound, NoConfig, Plugin, Route, hookimpl
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Context,
+    Host,
+    Inbound,
+    NoConfig,
+    Plugin,
+    Route,
+    hookimpl,
+)
 
 from .config_watcher import ConfigWatcher
 
@@ -27,6 +37,24 @@ class Configure(Plugin[NoConfig]):
         # Kept if the server asks again: the object holds edits that wait for confirmation.
         self._pages = self._pages or PluginPages(self.host)
         self._pages.register(register)
+
+    @hookimpl
+    def register_checks(self, register: Callable[[Check], None]) -> None:
+        """Check that config.yaml is not empty, as after an editor that has failed."""
+
+        def check() -> CheckResult:
+            path = self.host.home / "config.yaml"
+            try:
+                is_empty = path.is_file() and not path.read_bytes().strip()
+            except OSError as error:
+                return CheckResult(False, f"{path}: {error.strerror}", "make it readable")
+            if is_empty:
+                fix = "restore it, or delete it to use the defaults"
+                detail = f"{path} is empty; a running gateway keeps what it has read before"
+                return CheckResult(False, detail, fix)
+            return CheckResult(True, "config.yaml is not empty")
+
+        register(Check("config file", check))
 
     @hookimpl
     def setup(self, host: Host) -> None:
