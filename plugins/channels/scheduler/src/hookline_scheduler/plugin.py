@@ -20,6 +20,7 @@ from hookline_hookspecs import (
     Host,
     Plugin,
     Route,
+    Target,
     ToolCall,
     Turn,
     When,
@@ -127,7 +128,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         self,
         ctx: Context,
         action: Literal["add", "list", "remove", "pause", "resume", "run"],
-        id: str | None = None,  # noqa: A002
+        id: Annotated[str | None, Target("job")] = None,  # noqa: A002
         when: Annotated[str | None, When()] = None,
         prompt: Annotated[str | None, Content()] = None,
         timezone: str | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import (
     Check,
+    Content,
     Context,
     ContextBlock,
     Effect,
@@ -122,8 +123,17 @@ class Memory(Plugin[MemoryConfig]):
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         """Register the tool ``memory``."""
-        options: Any = {"parameters": PARAMETERS, "origin": "workspace", "effects": _effects}
-        register(Tool("memory", DESCRIPTION, self._memory, **options))
+        kept = {"content": Content(), "operations": Content()}
+        tool = Tool(
+            "memory",
+            DESCRIPTION,
+            self._memory,
+            parameters=PARAMETERS,
+            origin="workspace",
+            effects=_effects,
+            sinks=kept,
+        )
+        register(tool)
 
     async def _memory(self, /, ctx: Context, **arguments: Any) -> ToolOutput:
         """Run one call of the tool; an error becomes a result that says what to do."""

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from hookline_hookspecs import (
     Check,
     CheckResult,
+    Content,
     Context,
     ContextBlock,
     Effect,
@@ -101,10 +102,10 @@ class Skills(Plugin[SkillsConfig]):
         ctx: Context,
         action: Action,
         name: str,
-        content: str | None = None,
+        content: Annotated[str | None, Content()] = None,
         file: str | None = None,
         old_string: str | None = None,
-        new_string: str | None = None,
+        new_string: Annotated[str | None, Content()] = None,
     ) -> str:
         """Keep procedures as skills. Patch the skill that covers the task rather than create a
         second one.

@@ -125,7 +125,8 @@ def _of_redirects(part: SimpleCommand, places: Places) -> Iterator[Effect]:
 
 def _with_targets(rule: EffectRule, part: SimpleCommand, places: Places) -> Iterator[Effect]:
     if rule.target == "paths":
-        targets = list(_paths(part, places))
+        # What only the shell knows is below the folder, as far as the sandbox shows anything else.
+        targets = list(_paths(part, places)) or [places.folder or places.workspace]
     elif rule.target == "hosts":
         targets = list(_hosts(part))
     else:

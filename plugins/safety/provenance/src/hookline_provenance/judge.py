@@ -88,13 +88,13 @@ class CallJudge:
         previewed: Mapping[str, Handle],
     ) -> Iterator[Finding]:
         kinds = DECIDING.get(effect.kind, ("target",))
-        names = [name for name, sink in sinks.items() if sink.kind in kinds]
+        names = [name for name, sink in sinks.items() if sink.kind in kinds and given[name]]
         if effect.kind == "unknown":
             yield Finding("unknown", "target", effect.target, Met("composed"), "ask")
             yield from self._guessed(sinks, given)
         elif effect.kind in KEPT and not names:
             yield self._kept(effect, sinks, given)
-        elif not names or (effect.kind == "network" and not any(given[name] for name in names)):
+        elif not names or (effect.kind in LOCAL and self._is_in_workspace(effect.target)):
             yield self._by_effect(effect)
         else:
             values = [(name, value) for name in names for value in given[name]]
@@ -191,8 +191,11 @@ class CallJudge:
         return Finding("write", "target", effect.target, met, outcome("write", met.source))
 
     def _is_in_workspace(self, target: str) -> bool:
+        """True for the path of a file in the workspace; other tools name things in words."""
         try:
             path = (self._workspace / Path(target).expanduser()).resolve()
+            if not target or not (Path(target).is_absolute() or path.exists()):
+                return False
         except (OSError, RuntimeError, ValueError):
             return False
         return path.is_relative_to(self._workspace.resolve())
@@ -210,9 +213,9 @@ class CallJudge:
     def _content(
         self, kind: EffectKind, sinks: Mapping[str, Sink], given: Mapping[str, list[str]]
     ) -> Iterator[Finding]:
-        """The addresses, links and account numbers in what others will read, or what is kept."""
+        """The addresses, links and account numbers in what others read, what is kept or run."""
         for name, sink in sinks.items():
-            for text in given[name] if sink.kind == "content" else ():
+            for text in given[name] if sink.kind in ("content", "code") else ():
                 for value in sorted(find_values(text), key=lambda one: one.text):
                     met = self._known.met_value(value)
                     secret = value.kind in ("number", "iban") and met.source == "trusted"

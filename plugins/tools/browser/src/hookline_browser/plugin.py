@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from hookline_hookspecs import (
     Ask,
     Check,
+    Content,
     Context,
     Effect,
     HooklineError,
     Host,
     Plugin,
+    Recipient,
     Session,
     Tool,
     ToolCall,
@@ -90,9 +92,9 @@ class Browser(Plugin[BrowserConfig]):
         self,
         ctx: Context,
         action: Action,
-        url: str | None = None,
+        url: Annotated[str | None, Recipient()] = None,
         ref: str | None = None,
-        text: str | None = None,
+        text: Annotated[str | None, Content()] = None,
     ) -> ToolOutput:
         """Use a web page in a browser. Results list what can be acted on, as e5 link "Home"; later
         only changes. type keeps text back; submit gives it to the page and presses ref, once the

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from hookline_hookspecs import (
     ArtifactKeeper,
     Ask,
     Check,
     CheckResult,
+    Code,
     Context,
     Deny,
     Effect,
@@ -25,6 +26,7 @@ from hookline_hookspecs import (
     Host,
     Plugin,
     Refused,
+    Target,
     ToolCall,
     ToolError,
     ToolOutput,
@@ -197,7 +199,9 @@ class Databases(Plugin[DatabasesConfig]):
         return ToolOutput(await self._pre_read(ctx, db, text))
 
     @tool(origin="outside", effects=_write_effects)
-    async def db_write(self, ctx: Context, db: str, sql: str) -> ToolOutput:
+    async def db_write(
+        self, ctx: Context, db: Annotated[str, Target("database")], sql: Annotated[str, Code()]
+    ) -> ToolOutput:
         """Change a database by one SQL statement. It is tried first and rolled back, and a person
         sees what it would change.
 

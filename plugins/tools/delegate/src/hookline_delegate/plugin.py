@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
+from typing import Annotated
 
 from hookline_hookspecs import (
+    Content,
     Context,
     Host,
     ModelRequest,
@@ -52,7 +54,11 @@ class Delegate(Plugin[DelegateConfig]):
     # interrupted turn is resumed; `_recorded` finds the sub-agent that then continues.
     @tool(read_only=True, main_only=True, origin="workspace")
     async def delegate(
-        self, ctx: Context, task: str, context: str | None = None, tools: list[str] | None = None
+        self,
+        ctx: Context,
+        task: Annotated[str, Content()],
+        context: Annotated[str | None, Content()] = None,
+        tools: list[str] | None = None,
     ) -> ToolOutput:
         """Give a task to a sub-agent that knows only task and context; returns its report. Several
         in one response run in parallel.

@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 from hookline_hookspecs import (
     Ask,
+    Content,
     Context,
     Effect,
     Plugin,
     Refused,
+    Target,
     ToolCall,
     ToolError,
     ToolOutput,
@@ -87,7 +90,9 @@ class Files(Plugin[FilesConfig]):
         return f"{result}\n[{part}; go on with start_line={page.last + 1}]"
 
     @tool(origin="workspace", effects=write_effects)
-    def write_file(self, ctx: Context, path: str, content: str) -> str | ToolOutput:
+    def write_file(
+        self, ctx: Context, path: Annotated[str, Target("file")], content: Annotated[str, Content()]
+    ) -> str | ToolOutput:
         """Create a text file with its folders, or replace a whole one; edit_file changes parts."""
         with path_errors("write", path):
             real = self._writable(ctx, ctx.paths.resolve(path), path)
@@ -105,7 +110,12 @@ class Files(Plugin[FilesConfig]):
 
     @tool(origin="workspace", effects=write_effects)
     def edit_file(
-        self, ctx: Context, path: str, old_string: str, new_string: str, replace_all: bool = False
+        self,
+        ctx: Context,
+        path: Annotated[str, Target("file")],
+        old_string: str,
+        new_string: Annotated[str, Content()],
+        replace_all: bool = False,
     ) -> ToolOutput:
         """Replace old_string by new_string in a text file. old_string has no line numbers and must
         be unique, unless replace_all."""
