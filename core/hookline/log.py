@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hookline_hookspecs.secrets import redacted
+from hookline_hookspecs.visible_text import spell_out_prose
 
 from .home import find_home, make_home
 
@@ -56,6 +57,14 @@ def _clean(record: logging.LogRecord) -> None:
         record.stack_info = redacted(record.stack_info)
 
 
+class _LineFormatter(logging.Formatter):
+    """Writes records so that no text in them passes for another record or controls a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record; its lines after the first are indented."""
+        return spell_out_prose(super().format(record)).replace("\n", "\n  ")
+
+
 class _Private(RotatingFileHandler):
     """A rotating file with mode 0600. Records that cannot be written to it go to stderr."""
 
@@ -92,7 +101,7 @@ def open_log(folder: Path) -> logging.Handler:
         encoding="utf-8",
         errors="backslashreplace",  # errors of plugins may contain lone surrogates
     )
-    handler.setFormatter(logging.Formatter(FORMAT))
+    handler.setFormatter(_LineFormatter(FORMAT))
     return handler
 
 

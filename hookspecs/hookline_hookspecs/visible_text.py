@@ -11,6 +11,7 @@ whose emoji and scripts need some invisible characters. Both keep line breaks an
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -43,6 +44,8 @@ _HIDDEN = re.compile(
     # More marks above a letter than any script writes cover the lines around it.
     rf"|(?<=[{_MARKS}]{{3}})[{_MARKS}]"
 )
+_RESERVED_EMOJI = re.compile(r"[\U0001f000-\U0001faff]")
+"""Unicode keeps unassigned code points here for emoji: newer ones than Python knows are shown."""
 _FLAG = r"(?<!\U0001f3f4)(?<![\U000e0061-\U000e007a])[\U000e0000-\U000e007f]"
 """Tag characters, but not those of a flag, which follow BLACK FLAG."""
 _HIDDEN_IN_PROSE = re.compile(
@@ -125,10 +128,22 @@ def _misleading_places(text: str) -> list[int]:
     """Return the offsets of the characters to escape, in order."""
     places = {found.start() for found in _HIDDEN.finditer(text)}
     if not text.isascii():
+        places.update(_unassigned(text))
         for token in _TOKEN.finditer(text):
             if not token[0].isascii():
                 places.update(token.start() + place for place in _lookalikes(token[0]))
     return sorted(places)
+
+
+def _unassigned(text: str) -> Iterator[int]:
+    """Yield the offsets of code points that are no character; screens show them in any way."""
+    unassigned = {
+        one
+        for one in set(text)
+        if unicodedata.category(one) == "Cn" and not _RESERVED_EMOJI.match(one)
+    }
+    if unassigned:
+        yield from (place for place, one in enumerate(text) if one in unassigned)
 
 
 def _lookalikes(token: str) -> Iterator[int]:

@@ -12,6 +12,7 @@ from hookline_hookspecs.errors import BadRequest, NetworkError, ProviderError
 from hookline_hookspecs.messages import Block, ProviderState, TextBlock, ThinkingBlock, ToolCall
 from hookline_hookspecs.requests import ModelRequest, ModelResponse, ModelStop
 from hookline_hookspecs.steps import Step
+from hookline_hookspecs.visible_text import spell_out
 
 from .. import clock
 from ..bus.bus import MissingGuard
@@ -209,6 +210,8 @@ def sanitize_response(response: ModelResponse, used: Set[str] = frozenset()) -> 
         if isinstance(clean, (TextBlock, ThinkingBlock, ToolCall)) and clean.state is not None:
             clean = replace(clean, state=_sanitize_state(clean.state))
         if isinstance(clean, ToolCall):
+            if not clean.id.isprintable():  # ids are shown, logged and sent to other programs
+                clean = replace(clean, id=spell_out(clean.id))
             if not clean.id or clean.id in seen:
                 clean = replace(clean, id=f"call_{new_id()}")
             seen.add(clean.id)

@@ -158,3 +158,9 @@ def test_odd_usage_values_become_bounded_counts(harness: Make, value: Any) -> No
     assert 0 <= sent.usage.fresh <= 10**12
     assert "good day" not in h.send("/usage").text
     assert h.send("hello").text == "again"
+
+
+def test_id_of_a_call_controls_no_screen(harness: Make) -> None:
+    calls = [ToolCall("a\x1b[2K\r\u202eb", "keep", {"value": {}}), "done"]
+    (result,) = harness(Keeps, model=calls).send("go").tool_calls
+    assert result.call.id == "a\\x1b[2K\\r\\u202eb"

@@ -8,6 +8,7 @@ import json
 import logging
 import stat
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -155,3 +156,17 @@ def test_deleted_secret_filter_masks_nothing() -> None:
     made.hide(["fleeting-secret"])
     del made
     assert redacted("fleeting-secret") == "fleeting-secret"
+
+
+def test_log_message_passes_for_no_other_record(tmp_path: Path) -> None:
+    handler = open_log(tmp_path / "logs")
+    log = logging.getLogger("some.other.library")
+    log.addHandler(handler)
+    try:
+        log.error("file %s", "a\x1b[2K\n2026-01-01 00:00:00,000 INFO hookline: all is well\u202e")
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+    first, second = (tmp_path / "logs" / "hookline.log").read_text("utf-8").splitlines()
+    assert first.endswith("file a\\x1b[2K")
+    assert second == "  2026-01-01 00:00:00,000 INFO hookline: all is well\\u202e"

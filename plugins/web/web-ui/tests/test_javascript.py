@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
+from hookline_hookspecs.visible_text import spell_out
 from hookline_web_ui.render_static import Assets, sent
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +40,32 @@ def test_node_tests_pass() -> None:
     tests = [str(file) for file in sorted((HERE / "js").glob("*.mjs"))]
     run = subprocess.run([node, "--test", *tests], capture_output=True, text=True, cwd=HERE)
     assert run.returncode == 0, run.stdout
+
+
+HIDDEN_IN_NODE = """
+import { pieces } from "./js/visible.js";
+const found = [];
+for (let code = 128; code < 0x110000; code += 1) {
+  if (code >= 0xd800 && code < 0xe000) continue;
+  if (pieces(`-${String.fromCodePoint(code)}-`).some((one) => one.hidden)) found.push(code);
+}
+console.log(JSON.stringify(found));
+"""
+
+
+@pytest.mark.slow
+def test_page_and_python_hide_the_same_characters() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node: the page's own module has to be run")
+    command = [node, "--input-type=module", "-e", HIDDEN_IN_NODE]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=STATIC)
+    assert run.returncode == 0, run.stderr
+    every = [code for code in range(128, 0x110000) if not 0xD800 <= code < 0xE000]
+    hidden = {code for code in every if spell_out(text := f"-{chr(code)}-") != text}
+    differing = hidden ^ set(json.loads(run.stdout))
+    # The browser and Python may know different versions of Unicode.
+    assert [hex(one) for one in differing if unicodedata.category(chr(one)) != "Cn"] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)

@@ -5,7 +5,6 @@ Unknown and missing fields are tolerated, so that the rest of a message is not l
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hookline_channelkit import (
@@ -18,6 +17,7 @@ from hookline_channelkit import (
     link_text,
 )
 from hookline_hookspecs import Inbound
+from hookline_hookspecs.strict_json import read_json_object
 
 from .api import Json
 from .config import FACTS
@@ -103,7 +103,8 @@ def words_of(item: Json) -> str:
 def _readable(item: Json, me: str) -> tuple[str, tuple[RemoteFile, ...]]:
     """Return text and files, with names in place of mentions, without the bot's own."""
     try:
-        body = json.loads(get_in(item, "body", "content", default="{}"))
+        content = get_in(item, "body", "content", default="{}")
+        body = read_json_object(str(content), any_text=True)
     except ValueError:
         body = {}
     text, files = _content(str(item.get("msg_type")), body, str(item["message_id"]))

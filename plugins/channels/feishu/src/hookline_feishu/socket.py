@@ -15,11 +15,12 @@ import logging
 import sys
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 from hookline_channelkit import CannotStart, PlatformError
+from hookline_hookspecs.strict_json import parse_off_loop, read_json_object
 
 from .api import Api, Json
 
@@ -110,7 +111,7 @@ class Socket:
         """
         self._heard()
         try:
-            body = json.loads(payload)
+            body = await parse_off_loop(partial(read_json_object, any_text=True), payload)
         except ValueError:
             return {"code": 200}  # sending it again would not help
         storing = asyncio.ensure_future(self._receive(body))

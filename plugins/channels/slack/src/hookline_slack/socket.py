@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import aiohttp
 from hookline_channelkit import SocketEvent, SocketPool, connection_error
 from hookline_hookspecs import Host
+from hookline_hookspecs.strict_json import read_json_object
 
 from .api import Api
 from .config import Json
@@ -48,7 +49,7 @@ def sockets_of(api: Api, host: Host, serve: Serve) -> SocketPool:
     def handle(socket: Socket, message: aiohttp.WSMessage) -> SocketEvent | None:
         if message.type != aiohttp.WSMsgType.TEXT:
             return None
-        envelope: Json = json.loads(message.data)
+        envelope: Json = read_json_object(message.data, any_text=True)
         match envelope.get("type"):
             case "hello":
                 return SocketEvent.OPENED

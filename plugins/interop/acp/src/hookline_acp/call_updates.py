@@ -162,8 +162,11 @@ def fence_text(text: str, is_ok: bool = True) -> str:
 
 
 def diff(path: str, before: str | None, after: str) -> schema.FileEditToolCallContent:
-    """Return a change of a file; ``before`` is None for a new file."""
-    return schema.FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after)
+    """Return a change of a file, spelled out; ``before`` is None for a new file."""
+    old_text = None if before is None else spell_out(before)
+    return schema.FileEditToolCallContent(
+        type="diff", path=path, old_text=old_text, new_text=spell_out(after)
+    )
 
 
 def diffs(result: ToolResult, workspace: Path) -> list[schema.FileEditToolCallContent]:
@@ -177,7 +180,7 @@ def diffs(result: ToolResult, workspace: Path) -> list[schema.FileEditToolCallCo
     whole = result.call.arguments.get("content")
     found = [diff(place, before, after) for before, after in hunks(unified)]
     if isinstance(whole, str) and len(found) == 1 and found[0].old_text is None:
-        found[0].new_text = whole
+        found[0].new_text = spell_out(whole)
     return found
 
 
@@ -240,4 +243,4 @@ def _entry(step: Any) -> schema.PlanEntry | None:
     status = PLAN_STATES.get(str(step.get("state", "open")))
     if status is None:
         return None
-    return schema.PlanEntry(content=step["text"], priority="medium", status=status)
+    return schema.PlanEntry(content=spell_out(step["text"]), priority="medium", status=status)

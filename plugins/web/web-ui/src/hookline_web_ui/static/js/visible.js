@@ -2,7 +2,8 @@
 
 const MARKS = "\\u0300-\\u036f\\u0483-\\u0489\\u0591-\\u05bd\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff";
 const NO_GLYPH = "\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}\\u2800";
-const HIDDEN = new RegExp(`(?!\\p{Cn}(?<!\\p{Default_Ignorable_Code_Point}))[${NO_GLYPH}]|(?<=[${MARKS}]{3})[${MARKS}]`, "gu");
+const RESERVED_EMOJI = "\\u{1f000}-\\u{1faff}";
+const HIDDEN = new RegExp(`(?![${RESERVED_EMOJI}])[${NO_GLYPH}]|(?<=[${MARKS}]{3})[${MARKS}]`, "gu");
 const EMOJI = "\\p{Extended_Pictographic}";
 const JOINED = "\\u0600-\\u06ff\\u0750-\\u077f\\u0900-\\u0dff";
 const WIDE = "\\u2e80-\\u2fff\\u3001-\\u9fff\\uac00-\\ud7a3\\uff01-\\uff60";
