@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError, RateLimitError
+from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError, OpenAI, RateLimitError
 
 from .conftest import TEST_TIMEOUT, Served, until
 
@@ -281,3 +281,47 @@ def test_what_clients_send_beside_the_api_is_accepted(served: Served) -> None:
             )
             assert found.status_code == 200, found.text
             assert found.json()["choices"][0]["message"]["content"] == "done"
+
+
+def test_address_without_version_is_served_or_explained(served: Served) -> None:
+    given = served.client()
+    root = str(given.base_url).removesuffix("/v1/")
+    with OpenAI(api_key=given.api_key, base_url=root, max_retries=0) as client:
+        assert [one.id for one in client.models.list()] == ["hookline", "hookline-light"]
+        assert client.responses.create(model="hookline", input="say done").output_text == "done"
+        with pytest.raises(NotFoundError, match="Embeddings are not supported"):
+            client.embeddings.create(model="hookline", input="x")
+    headers = {"Authorization": f"Bearer {given.api_key}"}
+    for method, path in (
+        *(("GET", "/chat/completions"), ("DELETE", "/models"), ("PUT", "/responses")),
+        *(("POST", "/completions"), ("POST", "/v1/v1/chat/completions"), ("GET", "/v1/zzz")),
+        *(("POST", "/images/generations"), ("PATCH", "/v1/chat/completions"), ("GET", "/files")),
+    ):
+        found = httpx2.request(method, root + path, headers=headers)
+        error = found.json()["error"]
+        assert (found.status_code, set(error)) == (404, {"message", "type", "param", "code"}), path
+        assert error["message"].endswith((".", ")")), path
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"stop": ["x"], "stream_options": None, "seed": 1, "user": "me", "logit_bias": {}},
+        {"functions": [{"name": "f", "parameters": {}}], "function_call": "auto"},
+        {"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto"},
+        {"response_format": {"type": "text"}, "n": 1, "max_completion_tokens": None},
+        {"tool_choice": None, "parallel_tool_calls": True, "temperature": 0, "metadata": {}},
+    ],
+)
+def test_settings_of_clients_are_accepted(served: Served, more: dict[str, Any]) -> None:
+    messages: list[Any] = [
+        {"role": "developer", "content": "Be short."},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "1"},
+        {"role": "assistant", "content": None, "refusal": None, "audio": None},
+        {"role": "user", "name": "ann", "content": "say done"},
+    ]
+    client = served.client()
+    made = client.chat.completions.create(model="hookline", messages=messages, extra_body=more)
+    assert made.choices[0].message.content == "done"

@@ -180,7 +180,9 @@ class _Folder:
         self, schema: dict[str, Any], kinds: list[str], seen: tuple[str, ...]
     ) -> dict[str, Any]:
         """Write a list of types as a choice."""
-        about = {key: schema[key] for key in ("description", "title", "default") if key in schema}
+        about: dict[str, Any] = {
+            key: schema[key] for key in ("description", "title", "default") if key in schema
+        }
         rest = {key: value for key, value in schema.items() if key not in about}
         rest.pop("type")
         branches = [
@@ -275,9 +277,10 @@ class _Folder:
                     properties.setdefault(name, inner)
         known = {name: inner for name, inner in properties.items() if inner is not False}
         own = {offered: name for name, offered in offered_names(known).items()}
+        names: dict[str, str] = {one: own.get(str(one), str(one)) for one in value}
         return {
-            own.get(name, name): self.restore(inner, properties.get(own.get(name, name)), depth + 1)
-            for name, inner in value.items()
+            names[given]: self.restore(one, properties.get(names[given]), depth + 1)
+            for given, one in value.items()
         }
 
 

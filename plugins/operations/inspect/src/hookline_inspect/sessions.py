@@ -81,16 +81,20 @@ async def list_(host: Host, arguments: SessionArguments) -> None:
     print_text(table(["id", "title", "turns", "last used"], cells) if rows else "No sessions yet.")
 
 
+NO_ANSWER = "(no answer)"
+"""Core's text for the answer of a turn that failed before the model said anything."""
+
+
 async def show(host: Host, arguments: SessionArguments) -> None:
     """Print the messages of a session, and what it cost."""
     session = await _session_row(host, arguments)
-    messages = await _messages(host, session["id"])
+    messages = await stored_messages(host, session["id"])
     if arguments.json:
         spent = await money(host, session["id"])
         print_json({**session, "cost": spent, "messages": messages})
         return
     for message in messages:
-        for block in message["blocks"]:
+        for block in shown_blocks(message):
             # Only the program's own lines begin in the first column.
             text = block_text(block).replace("\n", "\n  ")
             print_text(f"[{message['role']}{from_others(block)}] {text}")
@@ -101,7 +105,7 @@ async def show(host: Host, arguments: SessionArguments) -> None:
 async def export(host: Host, arguments: SessionArguments) -> None:
     """Print every stored message of a session, one JSON object per line."""
     session = await _session_row(host, arguments)
-    for message in await _messages(host, session["id"]):
+    for message in await stored_messages(host, session["id"]):
         print_json(message)
 
 
@@ -193,13 +197,39 @@ def _name_chars(id_chars: int) -> int:
     return min(MAX_NAME_CHARS, max(MIN_NAME_CHARS, shutil.get_terminal_size().columns - others))
 
 
-async def _messages(host: Host, session_id: str) -> list[dict[str, Any]]:
-    """The stored messages, oldest first: ``seq turn role blocks created``."""
+async def stored_messages(host: Host, session_id: str) -> list[dict[str, Any]]:
+    """The stored messages, oldest first: ``seq turn role blocks created``.
+
+    The last message of a turn that failed has its reason as ``error``: it is not the model's text,
+    so no message holds it.
+    """
     rows = await host.storage.fetch("messages", id=session_id)
+    failed = await host.storage.fetch("failed_turns", id=session_id)
+    last = {row["turn"]: row["seq"] for row in rows}
+    errors = {last.get(row["id"]): row["error"] for row in failed}
     return [
-        {"seq": row["seq"], "turn": row["turn"], **body(row), "created": row["created"]}
+        {
+            "seq": row["seq"],
+            "turn": row["turn"],
+            **body(row),
+            "created": row["created"],
+            **({"error": errors[row["seq"]]} if row["seq"] in errors else {}),
+        }
         for row in rows
     ]
+
+
+def shown_blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The blocks of a message of :func:`stored_messages`, with the reason why its turn failed."""
+    blocks = list(message["blocks"])
+    error = message.get("error")
+    if not error:
+        return blocks
+    if blocks and blocks[-1].get("text") == NO_ANSWER:
+        blocks.pop()
+    if not any(error in str(block.get("text", "")) for block in blocks):
+        blocks.append({"type": "text", "text": error})  # older answers end with the error
+    return blocks
 
 
 def body(row: Mapping[str, Any]) -> dict[str, Any]:

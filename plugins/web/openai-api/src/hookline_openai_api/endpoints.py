@@ -95,10 +95,13 @@ class ApiEndpoints:
 
     @handle_errors
     async def missing(self, request: Request) -> Response:
-        """Any other path below ``/v1``."""
+        """Any other path below ``/v1``, and paths of OpenAI's API without it."""
         path = request.url.path[:120]
+        if path.startswith("/v1/v1/"):
+            raise ApiError(404, "The base URL must contain /v1 only once.", "not_found")
+        versioned = path if path.startswith("/v1/") else f"/v1{path}"
         for start, why in UNSUPPORTED_PATHS.items():
-            if path.startswith(start):
+            if versioned.startswith(start):
                 raise ApiError(404, f"{why} ({path})", "not_available")
         raise ApiError(
             404,

@@ -35,6 +35,25 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 DENY = "Deny"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+ENDPOINTS = {
+    ("GET", "/models"): "models",
+    ("GET", "/models/{name}"): "model",
+    ("POST", "/chat/completions"): "chat",
+    ("POST", "/responses"): "respond",
+    ("GET", "/responses/{id}"): "response",
+    ("DELETE", "/responses/{id}"): "delete_response",
+    ("POST", "/responses/{id}/cancel"): "cancel_response",
+    ("GET", "/responses/{id}/input_items"): "input_items",
+    ("POST", "/audio/transcriptions"): "transcription",
+    ("POST", "/audio/speech"): "speech",
+}
+"""Methods of ``ApiEndpoints`` by HTTP method and path."""
+UNVERSIONED_PATHS = (
+    *dict.fromkeys(path for _, path in ENDPOINTS),
+    *("/completions", "/embeddings", "/moderations", "/engines", "/files", "/files/{id}"),
+    *("/images/{rest:path}", "/batches", "/conversations", "/assistants", "/threads"),
+)
+"""Paths of OpenAI's API that are answered without ``/v1`` too, if only with an explanation."""
 
 
 class OpenAIApi(Plugin[OpenAIApiConfig]):
@@ -73,27 +92,21 @@ class OpenAIApi(Plugin[OpenAIApiConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register everything below ``/v1``."""
+        """Register everything below ``/v1``, and the same for clients whose address lacks it."""
         most = self.config.max_bytes
 
-        def add(method: str, path: str, handler: Callable[..., Any]) -> None:
-            register(SiteRoute(method, f"/v1{path}", handler, auth="key", max_bytes=most))
+        def add(method: str, path: str, name: str) -> None:
+            handler = self._lazy_endpoint(name)
+            register(SiteRoute(method, path, handler, auth="key", max_bytes=most))
 
-        add("GET", "/models", self._lazy_endpoint("models"))
-        add("GET", "/models/{name}", self._lazy_endpoint("model"))
-        add("POST", "/chat/completions", self._lazy_endpoint("chat"))
-        # Clients whose base URL lacks /v1.
-        unversioned = self._lazy_endpoint("chat")
-        register(SiteRoute("POST", "/chat/completions", unversioned, auth="key", max_bytes=most))
-        add("POST", "/responses", self._lazy_endpoint("respond"))
-        add("GET", "/responses/{id}", self._lazy_endpoint("response"))
-        add("DELETE", "/responses/{id}", self._lazy_endpoint("delete_response"))
-        add("POST", "/responses/{id}/cancel", self._lazy_endpoint("cancel_response"))
-        add("GET", "/responses/{id}/input_items", self._lazy_endpoint("input_items"))
-        add("POST", "/audio/transcriptions", self._lazy_endpoint("transcription"))
-        add("POST", "/audio/speech", self._lazy_endpoint("speech"))
+        for prefix in ("/v1", ""):
+            for (method, path), name in ENDPOINTS.items():
+                add(method, f"{prefix}{path}", name)
         for method in METHODS:
-            add(method, "/{rest:path}", self._lazy_endpoint("missing"))
+            add(method, "/v1/{rest:path}", "missing")
+            for path in UNVERSIONED_PATHS:
+                if (method, path) not in ENDPOINTS:
+                    add(method, path, "missing")
 
     def _lazy_endpoint(self, name: str) -> Callable[..., Any]:
         """Return a handler that looks the endpoint up at the first request."""

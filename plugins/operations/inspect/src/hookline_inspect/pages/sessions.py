@@ -40,7 +40,7 @@ from hookline_hookspecs.web import (
 )
 
 from ..service import inspection
-from ..sessions import body, session_name
+from ..sessions import body, session_name, stored_messages
 from ..traces import forget_session
 from ..usage import money, tokens_and_cost
 from .transcript import entries, markdown
@@ -202,11 +202,7 @@ class SessionPages:
         """``GET /inspect/export?id=ID&as=jsonl|md``"""
         query = query_params(request)
         row = await self._session(identity(request), query.get("id", ""))
-        stored = await self._host.storage.fetch("messages", id=row["id"])
-        messages = [
-            {"seq": one["seq"], "turn": one["turn"], **body(one), "created": one["created"]}
-            for one in stored
-        ]
+        messages = await stored_messages(self._host, row["id"])
         if query.get("as") == "md":
             text, kind = markdown(row, messages), "text/markdown; charset=utf-8"
         elif query.get("as", "jsonl") == "jsonl":

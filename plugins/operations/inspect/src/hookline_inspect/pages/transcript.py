@@ -10,7 +10,7 @@ from typing import Any
 
 from hookline_hookspecs.web import Group, Markdown, Part, TranscriptEntry
 
-from ..sessions import block_text, from_others, session_name
+from ..sessions import block_text, from_others, session_name, shown_blocks
 
 SPEAKERS = {"user": "You", "assistant": "Hookline", "system": "System", "unreadable": "Unreadable"}
 MAX_RESULT_CHARS = 4_000
@@ -71,7 +71,7 @@ def _lines(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
     yield f"Session `{session['id']}` on {session['channel']}:{session['chat']}, started {begun}."
     for message in messages:
         yield f"## {SPEAKERS.get(message['role'], message['role'])}"
-        for block in message["blocks"]:
+        for block in shown_blocks(message):
             text = block_text(block)
             yield text.strip() if block["type"] == "text" else fenced(text)
 

@@ -25,6 +25,9 @@ ORDER BY CASE WHEN s.id = :prefix THEN 0 ELSE 1 END, s.updated DESC LIMIT :limit
 -- name: messages
 SELECT seq, turn_id AS turn, body, created FROM messages WHERE session_id = :id ORDER BY seq;
 
+-- name: failed_turns
+SELECT id, error FROM turns WHERE session_id = :id AND error IS NOT NULL AND error <> '';
+
 -- name: turn_ids
 SELECT turn_id FROM messages WHERE session_id = :id GROUP BY turn_id ORDER BY MIN(seq);
 
