@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 import pytest
 from hookline_hookspecs import HOOKS, SIGNALS, Host, Inspection, NoConfig, Plugin, Turn, hookimpl
+from hookline_hookspecs.guessed_sinks import missing_declarations
 from pydantic import BaseModel, ValidationError
 
 from hookline.bus.implementation import PluginRefused, describe
@@ -187,6 +189,14 @@ class PluginContract:
                     complaints += h.run(check_hook(h.runtime.bus, implementation, ctx, cases))
         if complaints:
             _fail("\n".join(complaints))
+
+    def test_its_tools_declare_what_they_do(self, harness: Make) -> None:
+        """Warn about each tool that leaves open what it does, to whom or on what."""
+        h = self._open(harness)
+        self._turn(h)
+        own = [one for one in h.runtime.engine.tools.values() if one.plugin == self._name()]
+        for text in (text for one in own for text in missing_declarations(one)):
+            warnings.warn(f"{text} (docs/authors/cookbook/tool.md)", stacklevel=2)
 
     # Setup and teardown
 

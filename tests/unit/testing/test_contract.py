@@ -665,7 +665,7 @@ class Choir(Plugin[NoConfig]):
     @hookimpl
     def register_tools(self, register: Callable[[Tool], None]) -> None:
         name = f"{self.host.plugin}_sing".replace(":", "_")
-        register(Tool(name, "Sing.", lambda: "la"))
+        register(Tool(name, "Sing.", lambda: "la", effects=("send",), origin="workspace"))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Effect, Host, Refused, Tool, ToolCall, ToolError, ToolOutput
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.guessed_sinks import guess_sinks
 
 from .catalog import ApprovalCatalog, CatalogEntry, PinnedTool
 from .config import McpConfig
 from .elicitation import UNANSWERED
-from .guessed_sinks import guess_sinks
 from .names import full_name
 from .schema_folding import own_arguments
 from .servers import ConfiguredServers, ToolServer

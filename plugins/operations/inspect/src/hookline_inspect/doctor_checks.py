@@ -1,4 +1,4 @@
-"""Checks for ``hookline doctor``: config, model, plugins, workspace, store, files and disk."""
+"""Checks for ``hookline doctor``: config, model, plugins, tools, workspace, store, files, disk."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from functools import partial
 from pathlib import Path
 
 from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
+from hookline_hookspecs.guessed_sinks import missing_declarations
 
 from .failures import add_failures
 from .service import inspection
 
 MIN_FREE_BYTES = 200_000_000
 """With less free disk space the check fails."""
+MAX_SHOWN_DECLARATIONS = 5
+"""Missing declarations of tools that the check names."""
 RECENT_FAILURE_SECONDS = 86_400
 """Older failures of plugins are not mentioned."""
 
 
 def core_checks(host: Host) -> list[Check]:
-    """Config, model, secrets, home, plugins, workspace, store and disk."""
+    """Config, model, secrets, home, plugins, tools, workspace, store and disk."""
     checks: dict[str, Callable[[Host], CheckResult | Awaitable[CheckResult]]] = {
         "config": _config,
         "model": _model,
         "plugins": _plugins,
+        "tools": _tools,
         "workspace": _workspace,
         "store": _store,
         **FILE_CHECKS,
@@ -63,6 +67,19 @@ def _model(host: Host) -> CheckResult:
         detail = f"{model} needs a key, and {provider.key_env} is not set"
         return CheckResult(False, detail, f"run `hookline init`, or add it to {host.home / '.env'}")
     return CheckResult(True, model)
+
+
+def _tools(host: Host) -> CheckResult:
+    """What plugins do not declare of their tools; of those of MCP servers it is guessed."""
+    tools = list(host.tools())
+    missing = [text for tool in tools for text in missing_declarations(tool)]
+    if not missing:
+        return CheckResult(True, f"{len(tools)} tools")
+    shown = "; ".join(missing[:MAX_SHOWN_DECLARATIONS])
+    more = len(missing) - MAX_SHOWN_DECLARATIONS
+    detail = f"{shown}{f'; and {more} more' if more > 0 else ''}"
+    fix = "Tell the author of the plugin. Until then, such calls need approval more often."
+    return CheckResult(True, detail, fix, hint=True)
 
 
 def _env_file(host: Host) -> CheckResult:

@@ -1,6 +1,7 @@
-"""Guesses what the arguments of a server's tool decide, from formats and names in its schema.
+"""Guesses what the arguments of a tool decide, from formats and names in its schema.
 
-A guess only makes a question more precise: the tool still counts as able to do anything.
+For the tool of an MCP server, a guess only makes a question more precise: the tool still counts as
+able to do anything. To authors it shows what they may have left out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hookline_hookspecs import Sink, SinkKind
+from .sinks import Sink, SinkKind
+from .tools import Tool
 
 MAX_ARGUMENTS = 100
 """Arguments of a tool that are looked at."""
@@ -35,6 +37,8 @@ _NAMES: tuple[tuple[SinkKind, str], ...] = (
     ("when", "date|time|start|end|due|deadline|at|when|until"),
     ("target", "id|ids|path|file|filename|name|key|ref|branch|repo|resource|document|record"),
 )
+DECIDING: frozenset[SinkKind] = frozenset({"recipient", "target", "amount", "credential", "code"})
+"""What an author is asked to declare; content and times are declared where others read them."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -46,6 +50,38 @@ def guess_sinks(parameters: Mapping[str, Any]) -> dict[str, Sink]:
         kind = _by_format(schema) or _by_name(name)
         if kind is not None:
             found[name] = Sink(kind, guessed=True)
+    return found
+
+
+def missing_declarations(tool: Tool) -> list[str]:
+    """What the author of a tool that does more than read has not declared, a sentence each.
+
+    Without it, each call needs approval in a conversation that has read from outside, and shows
+    less than it could.
+    """
+    declared = tool.argument_sinks
+    if tool.read_only or tool.bridge or any(sink.guessed for sink in declared.values()):
+        return []
+    found = []
+    if tool.effects is None:
+        found.append(
+            f"tool {tool.name} declares no effects, so it counts as able to do anything: add "
+            'effects=("write",), or what it does, to @tool'
+        )
+    if tool.origin is None:
+        found.append(
+            f"tool {tool.name} declares no origin, so its results count as from outside: add "
+            'origin="outside", or "workspace" if they hold nothing that others wrote, to @tool'
+        )
+    if callable(tool.effects):
+        return found  # it says for each call what that is done to
+    for name, sink in guess_sinks(tool.schema.parameters).items():
+        if name not in declared and sink.kind in DECIDING:
+            kind = sink.kind.capitalize()
+            found.append(
+                f"tool {tool.name}: the argument {name} looks like a {sink.kind}: annotate it, as "
+                f"{name}: Annotated[str, {kind}()]"
+            )
     return found
 
 
