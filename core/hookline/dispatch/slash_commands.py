@@ -61,7 +61,8 @@ class SlashCommands:
         except BaseException as error:
             if ctx.engine.strict or not is_plugin_error(error):
                 raise
-            return f"{command.name} failed: {error_text(error) or describe(error)}"
+            reason = error_text(error) or describe(error)
+            return f"{command.name} failed: {reason} (plugin {plugin})"
         if isinstance(result, Question):
             return result
         return clean(str(result)) if result else ""

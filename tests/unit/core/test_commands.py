@@ -83,7 +83,7 @@ def test_command_arguments_follow_any_whitespace(harness: Make, text: str) -> No
 
 def test_failing_command_replies_with_its_error(harness: Make) -> None:
     h = harness(Notes, model=["a"], strict=False)
-    assert h.send("/standup crash").text == "/standup failed: no voice"
+    assert h.send("/standup crash").text == "/standup failed: no voice (plugin notes)"
     assert h.send("x").text == "a"
 
 

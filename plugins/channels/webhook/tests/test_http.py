@@ -102,7 +102,7 @@ def test_quoted_text_reaches_the_model(serve: Serve, replies: ReplyServer) -> No
             body = message(author[:3], "why?", quoted=text, quoted_by=author)
             answer = await client.post(url, content=body, headers=signed(body))
             assert answer.status_code == 202
-            await asyncio.to_thread(replies.wait_for, len(model.requests) + 1)
+            await asyncio.to_thread(replies.answer_to, author[:3])
 
     serve(talk, installed_plugin("gateway"), model=model)
     texts = [request.messages[-1].text for request in model.requests]

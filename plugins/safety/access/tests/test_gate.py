@@ -49,6 +49,21 @@ def test_user_ids_are_compared_literally(chats: MakeChats, run: Run, entry: str)
     assert answer.startswith("I do not know you yet.")
 
 
+def test_code_is_shown_only_in_private(chats: MakeChats, run: Run) -> None:
+    async def story(chats: Chats) -> list[str | None]:
+        return [
+            await chats.say("ann", "hello", "group", private=False),
+            await chats.say("ann", "hello again", "group", private=False),
+            await chats.say("ann", "hello", private=True),
+            await chats.say("ann", "hello?", private=True),
+        ]
+
+    in_group, again, private, more = run(chats(admins=["fake:boss"]), story)
+    assert in_group == "I do not know you yet. Write to me in a private chat to be let in."
+    assert "Give this code" in private
+    assert (again, more) == (None, None)
+
+
 def test_wildcard_in_admins_is_ignored(chats: MakeChats, run: Run) -> None:
     one = chats(model=["hi"], admins=["fake:*"])
     assert "do not know you" in str(run(one, says_hello))

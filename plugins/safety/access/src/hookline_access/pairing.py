@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_hookspecs.audit import note
+from hookline_hookspecs.inbound import is_private_chat
 
 from .codes import PAIRING_CODE_CHARS, new_code
 from .config import AccessConfig
@@ -88,6 +89,13 @@ class PairingRequests:
         if rows:
             row = rows[0]
             if row["message_id"] == inbound.message_id and row["expires"] > now:
+                return PairingOutcome(row["code"])
+            is_open, was_elsewhere = row["expires"] > now, row["chat_id"] != inbound.chat_id
+            if is_open and was_elsewhere and is_private_chat(inbound):
+                # The code was not shown in the group where the person wrote first.
+                kept = {name: row[name] for name in ("code", "expires", "began", "given")}
+                place = {"chat_id": inbound.chat_id, "message_id": inbound.message_id}
+                tx.execute("put_request", **key, **place, **kept, now=now)
                 return PairingOutcome(row["code"])
             if row["began"] > now - DAY:
                 began, given = row["began"], row["given"]

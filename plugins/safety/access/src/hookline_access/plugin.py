@@ -51,6 +51,7 @@ from .texts import (
     NOT_YOURS,
     REMOVED,
     claim_text,
+    group_prompt,
     no_code_left_text,
     on_one_line,
     pairing_prompt,
@@ -236,6 +237,9 @@ class AccessControl(Plugin[AccessConfig]):
 
     async def _request_pairing(self, inbound: Inbound, role: Role) -> Deny:
         outcome = await self.pairing.request_access(inbound)
+        in_group = not _is_single_person_chat(inbound)
+        if outcome.is_full and in_group:
+            return Deny(group_prompt())
         if outcome.is_full:
             return Deny(no_code_left_text(Person.of(inbound), self.config.code_minutes))
         if outcome.code is None:
@@ -243,6 +247,8 @@ class AccessControl(Plugin[AccessConfig]):
         if outcome.is_new and role is not Role.BLOCKED:
             self.log.warning("%s wrote and is unknown", on_one_line(str(Person.of(inbound))))
             self.host.spawn(self._notify_admins(outcome.code), "notify admins")
+        if in_group:
+            return Deny(group_prompt())
         return Deny(pairing_prompt(outcome.code, self.config.code_minutes))
 
     async def _notify_admins(self, code: str) -> None:

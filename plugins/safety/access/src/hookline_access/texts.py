@@ -34,6 +34,11 @@ def pairing_prompt(code: str, minutes: float) -> str:
     )
 
 
+def group_prompt() -> str:
+    """The answer to an unknown person in a group, where everyone would read a code."""
+    return "I do not know you yet. Write to me in a private chat to be let in."
+
+
 def no_code_left_text(person: Person, minutes: float) -> str:
     """The answer to an unknown person when no code is left."""
     return (
