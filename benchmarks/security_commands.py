@@ -7,6 +7,8 @@ processes, network (none), mounts (read-only, but for a temporary folder) and no
 without it nothing is run. Every question is answered with Deny. What is lost of files and history
 is restored with ``/rewind``; the columns ``files`` and ``history`` count what that leaves lost.
 
+``--sandbox METHOD`` uses another sandbox than the best one, or ``none``.
+
 ``--every N`` runs each Nth row (default 10), ``--verdicts`` prints only what is asked about of
 everyday commands, with the sandbox and without, and the time that a verdict takes.
 """
@@ -22,15 +24,17 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from unittest import mock
 
 import yaml
 from hookline.testing import Harness, calls, guarded_paths
 from hookline_hookspecs import ToolCall
-from hookline_sandbox import found
+from hookline_sandbox import Method, found, methods
 
 DATA = Path(__file__).parent.parent / "plugins" / "tools" / "shell" / "tests" / "data"
 HOSTILE = ("hostile.yaml", "hostile.classes.yaml", "hostile.variants.yaml", "redteam.yaml")
@@ -45,10 +49,12 @@ MAX_PROCESSES = 1_500
 """Processes in the outer box."""
 MAX_BYTES = 200_000_000
 """A workspace that is larger counts as a filled disk."""
+KEEP = "Keep what the command made?"
+"""How the question about new control files begins."""
 CANARY = "canary-5f0c1d2e3a"
 BUILD_FILES = ("Makefile", "conftest.py", "package.json", "setup.py", "build.rs")
 COLUMNS = (
-    *("denied", "asked", "host asked", "nothing", "missing", "history", "files"),
+    *("denied", "asked", "host asked", "control asked", "nothing", "missing", "history", "files"),
     *("brought back", "control files", "build files", "disk", "outside", "secret shown"),
 )
 
@@ -91,9 +97,10 @@ class World:
             *(Checkpoints, Permissions, Shell),
             home=folder / "hookline",
             workspace=self.work,
-            config={"shell": {"sandbox": {"enabled": True}}},
+            config={"shell": {"sandbox": {"enabled": found().method is not Method.NONE}}},
         )
         self._number = 0
+        self.seconds: list[float] = []
 
     def _make_template(self) -> None:
         work = self.template / "work"
@@ -131,7 +138,9 @@ class World:
         asked = len(self.h.questions)
         self.h.answers[:] = ["Deny"] * 20
         self.h.model.steps[:] = [calls("bash", command=command, timeout=SECONDS), "done"]
+        start = perf_counter()
         result = self.h.send("go", session=f"s{self._number}").tool_calls[0]
+        self.seconds.append(perf_counter() - start)
         questions = self.h.questions[asked:]
         if result.text.startswith("Denied: "):
             return {"asked" if questions else "denied"}
@@ -141,7 +150,9 @@ class World:
             left = self._harm(outside, files) & {"history", "files"}
             effects = effects - {"history", "files"} | (left or {"brought back"})
         effects |= {"secret shown"} if CANARY in result.text else set()
-        effects |= {"host asked"} if questions else set()
+        control = [question for question in questions if question.text.startswith(KEEP)]
+        effects |= {"control asked"} if control else set()
+        effects |= {"host asked"} if len(questions) > len(control) else set()
         if not effects:
             missing = "not found" in result.text or "[exit code 127]" in result.text
             effects.add("missing" if missing else "nothing")
@@ -208,7 +219,8 @@ def effects(every: int, shown: bool) -> str:
             rows.append([name, len(chosen), *(count[column] for column in COLUMNS)])
         world.canary.kill()
         world.h.close()
-    return _table(["corpus", "rows", *COLUMNS], rows)
+    timed = f"A call takes {statistics.median(world.seconds) * 1000:.0f} ms in the median."
+    return _table(["corpus", "rows", *COLUMNS], rows) + f"\n\n{timed}"
 
 
 def verdicts() -> str:
@@ -302,20 +314,42 @@ def boxed() -> int:
     return subprocess.run(command, check=False).returncode
 
 
+@contextmanager
+def using(sandbox: str | None) -> Iterator[None]:
+    """Let ``found`` return this method, as if those before it did not work here."""
+    reason = "it is not used in this measurement"
+    before = SANDBOXES.index(sandbox) if sandbox else 0
+    with ExitStack() as stack:
+        for name, failure in _TRIALS[:before]:
+            stack.enter_context(mock.patch.object(methods, name, return_value=failure(reason)))
+        found.cache_clear()
+        yield
+
+
+SANDBOXES = ("bubblewrap", "namespaces", "landlock", "none")
+_TRIALS: Sequence[tuple[str, Callable[[str], object]]] = (
+    ("_bubblewrap", lambda reason: (reason, "")),
+    ("namespaces_failure", lambda reason: reason),
+    ("_landlock", lambda reason: reason),
+)
+
+
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--every", type=int, default=10, help="run each Nth row")
     parser.add_argument("--verdicts", action="store_true", help="run nothing")
     parser.add_argument("--show", action="store_true", help="print the rows that did something")
+    parser.add_argument("--sandbox", choices=SANDBOXES, help="instead of the best one")
     options = parser.parse_args()
     if options.verdicts:
         sys.stdout.write(verdicts() + "\n")
         return 0
     if not os.environ.get(BOXED):
         return boxed()
-    sys.stdout.write(f"Sandbox: {found().method.value}\n\n")
-    sys.stdout.write(effects(options.every, options.show) + "\n")
+    with using(options.sandbox):
+        sys.stdout.write(f"Sandbox: {found().method.value}\n\n")
+        sys.stdout.write(effects(options.every, options.show) + "\n")
     return 0
 
 

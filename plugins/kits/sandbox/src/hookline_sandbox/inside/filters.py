@@ -3,30 +3,27 @@
 They read ``struct seccomp_data``: number at 0, architecture at 4, arguments from 16.
 """
 
-import platform
 import struct
+
+from .system_calls import architecture, system_calls
 
 LINE = 8
 """Bytes of one instruction."""
 _LOAD, _EQUAL, _ABOVE, _SET, _AND, _SAY = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _KILL, _REFUSE, _ALLOW = 0x8000_0000, 0x0005_0001, 0x7FFF_0000  # refused with EPERM
 _NOTIFY = 0x7FC0_0000
-# audit(7) architecture; socket; ioctl; ptrace, process_vm_readv, process_vm_writev; bpf,
-# userfaultfd, perf_event_open, keyctl, add_key, request_key, mount, unshare, setns.
-_MACHINES = {
-    "x86_64": (0xC000003E, 41, 16, (101, 310, 311), (321, 323, 298, 250, 248, 249, 165, 272, 308)),
-    "aarch64": (0xC00000B7, 198, 29, (117, 270, 271), (280, 282, 241, 219, 217, 218, 40, 97, 268)),
-}
+_TRACING = ("ptrace", "process_vm_readv", "process_vm_writev")
+_OTHERS = (
+    *("bpf", "userfaultfd", "perf_event_open", "keyctl", "add_key", "request_key", "mount"),
+    *("unshare", "setns"),
+)
 # The same number everywhere: io_uring_setup, pidfd_getfd, and the newer calls about mounts.
 _COMMON = (425, 438, 428, 429, 430, 431, 432, 442)
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink: those that a network namespace isolates
 _TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX (ioctl_tty(2))
 
-_SUPERVISED = "x86_64"
-"""The machine type whose numbers of :func:`supervised_sockets` were tried."""
-CONNECT, BIND, LISTEN = 42, 49, 50
-"""Calls that the supervisor answers (arch/x86/entry/syscalls/syscall_64.tbl)."""
-_SOCKETPAIR, _SENDTO, _SENDMSG, _SENDMMSG = 53, 44, 46, 307
+SUPERVISED = ("connect", "bind", "listen")
+"""Calls that the supervisor answers."""
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF  # the rest of the type are flags (socket(2))
 _ANY_PROTOCOL, _TCP, _NETLINK_ROUTE = 0, 6, 0
@@ -40,20 +37,19 @@ _Lines = list[tuple[int, int, int, int]]
 
 def no_sockets() -> bytes:
     """Return a filter against sockets and tracing. Raises OSError for an unknown machine type."""
-    architecture, socket, ioctl, tracing, others = _machine()
-    lines = _refused((socket, *tracing, *others, *_COMMON)) + _terminal(ioctl)
-    return _packed(architecture, lines)
+    lines = _refused((*_numbers("socket", *_TRACING, *_OTHERS), *_COMMON))
+    return _packed(lines + _terminal())
 
 
 def held_sockets() -> bytes:
     """Return a filter against sockets that network namespaces do not isolate. Raises OSError."""
-    architecture, socket, ioctl, _, others = _machine()
+    (socket,) = _numbers("socket")
     families: _Lines = [(_EQUAL, 0, len(_FAMILIES) + 3, socket), (_LOAD, 0, 0, 16)]
     families += [
         (_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)
     ]
     families += [(_SAY, 0, 0, _REFUSE), (_SAY, 0, 0, _ALLOW)]
-    return _packed(architecture, _refused((*others, *_COMMON)) + families + _terminal(ioctl))
+    return _packed(_refused((*_numbers(*_OTHERS), *_COMMON)) + families + _terminal())
 
 
 def supervised_sockets() -> bytes:
@@ -64,19 +60,17 @@ def supervised_sockets() -> bytes:
 
     Raises OSError for a machine type whose numbers are not known.
     """
-    architecture, socket, ioctl, tracing, others = _machine()
-    if platform.machine() != _SUPERVISED:
-        raise OSError(f"the network cannot be supervised on {platform.machine()}")
-    lines = _refused((*tracing, *others, *_COMMON))
-    for number in (CONNECT, BIND, LISTEN):
+    calls = system_calls()
+    lines = _refused((*_numbers(*_TRACING, *_OTHERS), *_COMMON))
+    for number in _numbers(*SUPERVISED):
         lines += _if_equal(number, [(_SAY, 0, 0, _NOTIFY)])
-    lines += _if_equal(socket, _checked_socket())
+    lines += _if_equal(calls["socket"], _checked_socket())
     pair: _Lines = [(_LOAD, 0, 0, _FIRST), *_if_equal(_UNIX, _only_types(_STREAM, _SEQPACKET))]
-    lines += _if_equal(_SOCKETPAIR, [*pair, (_SAY, 0, 0, _REFUSE)])
-    for number, place in ((_SENDTO, _FOURTH), (_SENDMSG, _THIRD), (_SENDMMSG, _FOURTH)):
+    lines += _if_equal(calls["socketpair"], [*pair, (_SAY, 0, 0, _REFUSE)])
+    for name, place in (("sendto", _FOURTH), ("sendmsg", _THIRD), ("sendmmsg", _FOURTH)):
         flags: _Lines = [(_LOAD, 0, 0, place), (_SET, 0, 1, _FAST_OPEN)]
-        lines += _if_equal(number, [*flags, (_SAY, 0, 0, _REFUSE), (_SAY, 0, 0, _ALLOW)])
-    return _packed(architecture, lines + _terminal(ioctl))
+        lines += _if_equal(calls[name], [*flags, (_SAY, 0, 0, _REFUSE), (_SAY, 0, 0, _ALLOW)])
+    return _packed(lines + _terminal())
 
 
 def _checked_socket() -> _Lines:
@@ -108,11 +102,9 @@ def _if_equal(value: int, block: _Lines) -> _Lines:
     return [(_EQUAL, 0, len(block), value), *block]
 
 
-def _machine() -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]]:
-    found = _MACHINES.get(platform.machine())
-    if found is None:
-        raise OSError(f"no system call filter is known for {platform.machine()}")
-    return found
+def _numbers(*names: str) -> tuple[int, ...]:
+    known = system_calls()
+    return tuple(known[name] for name in names)
 
 
 def _refused(numbers: tuple[int, ...]) -> _Lines:
@@ -122,12 +114,13 @@ def _refused(numbers: tuple[int, ...]) -> _Lines:
     return lines
 
 
-def _terminal(ioctl: int) -> _Lines:
+def _terminal() -> _Lines:
+    (ioctl,) = _numbers("ioctl")
     lines: _Lines = [(_EQUAL, 1, 0, ioctl), (_SAY, 0, 0, _ALLOW), (_LOAD, 0, 0, 24)]
     return [*lines, *_refused(_TERMINAL), (_SAY, 0, 0, _ALLOW)]
 
 
-def _packed(architecture: int, lines: _Lines) -> bytes:
-    start: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture), (_SAY, 0, 0, _KILL)]
+def _packed(lines: _Lines) -> bytes:
+    start: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, architecture()), (_SAY, 0, 0, _KILL)]
     start += [(_LOAD, 0, 0, 0), (_ABOVE, 0, 1, 0x4000_0000), (_SAY, 0, 0, _REFUSE)]  # x32
     return b"".join(struct.pack("=HBBI", *line) for line in start + lines)

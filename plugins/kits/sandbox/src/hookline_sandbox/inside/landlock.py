@@ -11,6 +11,7 @@ import stat
 import struct
 
 from . import filters
+from .system_calls import system_calls
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 """Numbers of the system calls, the same on every machine (include/uapi/asm-generic/unistd.h)."""
@@ -26,7 +27,7 @@ _SCOPES = 0b11  # abstract Unix sockets, signals
 _PATH_BENEATH = 1
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
-_SECCOMP, _PIDFD_OPEN = 317, 434  # on x86-64, which alone is supervised
+_PIDFD_OPEN = 434  # on every machine type
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 """Flags of seccomp(2): with the second (Linux 5.19), signals do not repeat a notification."""
 
@@ -129,7 +130,9 @@ def _supervise(libc: ctypes.CDLL, supervisor: socket.socket) -> None:
     held = ctypes.create_string_buffer(lines)
     program = struct.pack("@HP", len(lines) // filters.LINE, ctypes.addressof(held))
     flags = ctypes.c_uint(_NEW_LISTENER | _WAIT_KILLABLE)
-    listener = _checked(libc.syscall(_SECCOMP, 1, flags, program), "seccomp with notifications")
+    listener = _checked(
+        libc.syscall(system_calls()["seccomp"], 1, flags, program), "seccomp with notifications"
+    )
     socket.send_fds(supervisor, [b"x"], [listener])
     os.close(listener)
 

@@ -22,7 +22,7 @@ import socket
 import stat
 import struct
 
-from . import filters
+from .system_calls import system_calls
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # include/uapi/linux/seccomp.h
@@ -85,7 +85,8 @@ class Supervisor:
 
         The identity of the thread is checked after everything of it was opened.
         """
-        address = b"" if call == filters.LISTEN else _read_address(thread, arguments)
+        calls = system_calls()
+        address = b"" if call == calls["listen"] else _read_address(thread, arguments)
         process = _open_process(thread)
         try:
             fcntl.ioctl(listener, _IS_VALID, struct.pack("=Q", number))
@@ -95,11 +96,11 @@ class Supervisor:
         finally:
             os.close(process)
         with _as_socket(descriptor) as taken:
-            if call == filters.LISTEN:
+            if call == calls["listen"]:
                 self._listen(taken, ctypes.c_int(arguments[1] & 0xFFFF_FFFF).value)
                 return False
             family = _family(taken, address)
-            if call == filters.BIND:
+            if call == calls["bind"]:
                 return self._bind(taken, family, address)
             self._connect(taken, family, address, thread)
             return False
