@@ -9,6 +9,7 @@ each call that the tools have changed.
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -34,6 +35,10 @@ def answered(answer: object, asked: dict[str, object]) -> dict[str, object]:
     if answer == "endless":
         while True:
             sys.stdout.write("x" * 65_536)
+    if answer == "reach":
+        with socket.create_connection(("127.0.0.1", 3128)) as proxy:
+            proxy.sendall(f"CONNECT {asked['host']}:443 HTTP/1.1\r\n\r\n".encode())
+            return {"content": [{"type": "text", "text": proxy.recv(4096).decode()}]}
     if answer == "write":
         Path(str(asked["path"])).write_text("here", "utf-8")
     if isinstance(answer, dict):

@@ -242,6 +242,21 @@ def test_sandboxed_server_writes_the_folder_of_a_data_file_that_it_is_given(mcp_
     assert not (outside / "new").exists()
 
 
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_new_host_of_a_sandboxed_server_is_asked_about_in_its_callers_turn(mcp_home: Any) -> None:
+    small = mcp_home.inside(mcp_home.tool("reach", "reach"))
+    mcp_home.config["servers"]["small"] = {**small.command, "approval": "never"}
+    mcp_home.cli("mcp approve small --yes")
+    reach = calls("mcp__small__reach", host="new.invalid")
+    for answers, status in ((["Deny"], "403"), (["Allow once"], "502"), ([], "403")):
+        agent = mcp_home.agent(model=[reach, "done"], answers=answers)
+        result = agent.send("go", approve="ask" if answers else "no").tool_calls[0]
+        asked = [question.text for question in agent.questions]
+        agent.close()
+        assert status in result.text, result.text
+        assert any("new.invalid" in text for text in asked) is bool(answers)
+
+
 names = st.dictionaries(
     st.text(max_size=40), st.none() | st.text() | st.dictionaries(st.text(), st.text())
 )

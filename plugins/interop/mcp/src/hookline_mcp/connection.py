@@ -36,6 +36,8 @@ from .stdio import StderrTail, open_stdio
 from .tool_schema import find_problem, strip_hidden
 
 if TYPE_CHECKING:
+    from hookline_sandbox.network_access import NetworkAccess
+
     from .guarded_http import GuardedTransport
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the failing call reports its error
@@ -71,7 +73,8 @@ class Transport:
 
     ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for a URL. ``stack`` is
     closed with the connection. ``hint`` is added to the error if a program exits at once.
-    ``person`` returns the caller to ask about what the server currently needs.
+    ``person`` returns the caller to ask about what the server currently needs. ``network`` asks
+    callers about hosts that a program in the sandbox reaches for.
     """
 
     argv: list[str] = field(default_factory=list)
@@ -82,6 +85,7 @@ class Transport:
     errors: StderrTail = field(default_factory=StderrTail)
     hint: str = ""
     person: Callable[[], Any] = lambda: None
+    network: NetworkAccess | None = None
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
@@ -117,7 +121,7 @@ class Connection:
         self._task = asyncio.create_task(self._run(), name=f"mcp {self.server.name}")
         seconds = self.server.config.connect_timeout
         try:
-            async with asyncio.timeout(seconds):
+            async with self._reaching_for(self._opener, "start"), asyncio.timeout(seconds):
                 await asyncio.shield(self._ready)
         except TimeoutError:
             await self.close()
@@ -162,7 +166,8 @@ class Connection:
         gone = asyncio.create_task(self.closed.wait())
         work = asyncio.create_task(client.call_tool(tool, dict(arguments)))
         try:
-            await self._wait_for_call(work, gone, caller)
+            async with self._reaching_for(caller, tool):
+                await self._wait_for_call(work, gone, caller)
             if not work.done():
                 raise ServerGone(self._end_reason())
             return work.result()
@@ -186,8 +191,9 @@ class Connection:
         counted."""
         left = self.server.config.timeout
         clock = asyncio.get_running_loop().time
+        network = self._transport.network
         while not work.done():
-            began = clock()
+            began, waited = clock(), network.waited if network else 0.0
             await asyncio.wait(
                 [work, gone], timeout=min(left, WAIT_INTERVAL), return_when=asyncio.FIRST_COMPLETED
             )
@@ -195,9 +201,27 @@ class Connection:
                 await asyncio.wait([work], timeout=0.2)  # the answer may already be on its way
                 return
             if not any(one is caller for one in self._asking):
-                left -= clock() - began
+                asked = network.waited - waited if network else 0.0
+                left -= max(0.0, clock() - began - asked)
             if left <= 0 and not work.done():
                 raise ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
+
+    @asynccontextmanager
+    async def _reaching_for(self, caller: Any, what: str) -> AsyncIterator[None]:
+        """Let new hosts be asked about in the caller's turn. While no call runs, only rules of the
+        last caller decide."""
+        network = self._transport.network
+        if network is None or caller is None or caller[0] is None:
+            yield
+            return
+        from hookline_sandbox.network_access import Asking
+
+        asking = Asking(caller[0], f"MCP server {self.server.name}: {what}")
+        network.begin(asking)
+        try:
+            yield
+        finally:
+            await network.end(asking)
 
     def _map_error(self, error: MCPError) -> Exception:
         code = error.error.code

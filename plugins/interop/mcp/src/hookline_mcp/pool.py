@@ -195,9 +195,12 @@ class ConnectionPool:
             self._sandboxes[server.key] = sandbox
         socket = None
         if here.method.has_namespaces:
+            from hookline_sandbox.network_access import NetworkAccess
             from hookline_sandbox.proxy import Proxy
 
-            proxy = await transport.stack.enter_async_context(Proxy(self._host.http))
+            transport.network = NetworkAccess(self._host)
+            guarded = Proxy(self._host.http, transport.network)
+            proxy = await transport.stack.enter_async_context(guarded)
             socket = proxy.socket
         refused = (lambda _: None) if config.cwd else paths.check_path
         protection = partial(paths.protection, workspace=folder)
