@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +26,10 @@ begin with ``Allow `` and name what they allow from now on."""
 
 QUESTIONS_TOPIC = "questions"
 """The store's topic on which the ids of opened and closed questions are sent to all processes."""
+MAX_UNSHOWN_CHARS = 4_000
+"""Characters of a preview that may be accepted by a question's id alone. A longer one has to be
+shown whole first, because lists and notices leave out its middle."""
+DIGEST_CHARS = 8
 AROUND_MARK = 40
 """Characters shown on either side of a marked part."""
 _WORD = r"[\w.:/@%+-]"
@@ -44,6 +50,10 @@ class QuestionClosed(QuestionError):
 
 class NotAnswerable(QuestionError):
     """This person may not answer the question."""
+
+
+class NotShown(QuestionError):
+    """The question is too long to be accepted without having been shown whole."""
 
 
 class NoSuchChoice(QuestionError):
@@ -171,6 +181,13 @@ class StoredQuestion:
     files: tuple[BoundFile, ...] = ()
 
     @property
+    def digest(self) -> str:
+        """Identifies what is shown of the question, and the files of its call."""
+        files = [[file.path, file.digest] for file in self.files]
+        shown = json.dumps([self.text, self.preview, self.choices, self.covers, files])
+        return hashlib.sha256(shown.encode()).hexdigest()[:DIGEST_CHARS]
+
+    @property
     def chat(self) -> str:
         """The chat that the turn belongs to, as ``channel:chat``; empty without one."""
         return f"{self.channel}:{self.chat_id}" if self.channel else ""
@@ -184,7 +201,7 @@ class StoredQuestion:
         """Return the question as commands print it with ``--json``."""
         names = ("id", "kind", "text", "preview", "session", "chat", "origin", "created")
         fields = {name: getattr(self, name) for name in (*names, "expires", "state")}
-        fields |= {"choices": list(self.choices)}
+        fields |= {"choices": list(self.choices), "digest": self.digest}
         return fields | {"fields": fields_to_json(self.fields)} if self.fields else fields
 
 
@@ -228,15 +245,20 @@ class Questions(Protocol):
         """Return a question, open or not. Letter case does not matter."""
 
     async def answer(
-        self, question_id: str, typed: str, channel: str, user_id: str
+        self, question_id: str, typed: str, channel: str, user_id: str, *, shown: str = ""
     ) -> StoredQuestion:
         """Answer an open question: ``typed`` is a choice, its number, or words after ``Deny``.
+
+        ``shown`` is the ``digest`` of the question if the person was shown all of it where they
+        answer. Without it, a preview of more than :data:`MAX_UNSHOWN_CHARS` can only be accepted
+        if the digest follows the choice.
 
         The first answer counts. A parked turn then continues in a process that runs turns.
 
         Raises:
             QuestionClosed: it is not open.
             NotAnswerable: this person may not answer it.
+            NotShown: it is too long, and was not shown whole.
             NoSuchChoice: ``typed`` names none of the choices.
             AnswerFailed: the question's handler could not act on the answer.
             StoreError: it could not be stored.

@@ -120,8 +120,14 @@ class QuestionMessages:
         if repeated is not None:
             return repeated
         channel, user_id = inbound.channel, inbound.user_id
+        question = await self._service.get(question_id)
         return await self._service.answer(
-            question_id, inbound.text, channel, user_id, message_id=inbound.message_id
+            question_id,
+            inbound.text,
+            channel,
+            user_id,
+            shown=question.digest if question is not None else "",  # all of it is in this chat
+            message_id=inbound.message_id,
         )
 
     async def close_choices(self, session_id: str, user_id: str) -> None:

@@ -15,8 +15,10 @@ from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import (
     ALLOW_ONCE,
     DENY,
+    MAX_UNSHOWN_CHARS,
     QUESTIONS_TOPIC,
     NotAnswerable,
+    NotShown,
     Question,
     QuestionAnswer,
     QuestionClosed,
@@ -75,7 +77,14 @@ class QuestionService:
         return await self.table.get(question_id.strip().upper())
 
     async def answer(
-        self, question_id: str, typed: str, channel: str, user_id: str, *, message_id: str = ""
+        self,
+        question_id: str,
+        typed: str,
+        channel: str,
+        user_id: str,
+        *,
+        shown: str = "",
+        message_id: str = "",
     ) -> StoredQuestion:
         """Answer an open question; see the protocol. ``message_id`` is that of the answer."""
         question = await self.get(question_id)
@@ -85,7 +94,10 @@ class QuestionService:
             raise QuestionClosed(closed_text(question))
         if not await self.may_answer(question, channel, user_id):
             raise NotAnswerable(NOT_ANSWERABLE)
+        if typed.endswith(f" {question.digest}"):
+            typed, _, shown = typed.rpartition(" ")
         answer = QuestionAnswer(*read_answer(question, typed), by=f"{channel}:{user_id}")
+        _require_shown(question, answer, shown)
         if question.handler:
             return await self._posted.answer(question, answer, message_id)
         return await self.settle(question, answer, message_id)
@@ -230,6 +242,17 @@ class QuestionService:
             self.wake("")  # an answer may have come before this was listening
             async for payload in payloads:
                 self.wake(payload)
+
+
+def _require_shown(question: StoredQuestion, answer: QuestionAnswer, shown: str) -> None:
+    """Raise ``NotShown`` if a long call would be accepted that the person was not shown whole."""
+    is_refusal = answer.choice == question.choices[-1] if question.choices else False
+    is_short = len(question.preview) <= MAX_UNSHOWN_CHARS
+    if not (is_refusal or is_short or shown == question.digest):
+        raise NotShown(
+            f"The call has {len(question.preview):,} characters and was not shown whole. Nothing "
+            f"was changed. `hookline questions show {question.id}` shows it and how to answer."
+        )
 
 
 def covers_other(answered: StoredQuestion, other: StoredQuestion, choice: str) -> bool:

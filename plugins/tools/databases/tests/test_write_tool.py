@@ -202,3 +202,14 @@ def test_approval_names_a_table_without_transactions(
         assert shop.rows("SELECT COUNT(*) FROM events") == [(2,)]
         assert "1 row changed" in asked.ask("db_write", db="shop", sql=sql).text
         assert shop.rows("SELECT COUNT(*) FROM events") == [(1,)]
+
+
+def test_failing_write_is_an_error_and_a_hidden_character_is_spelled_out(
+    make_chat: MakeDatabaseChat, url: str
+) -> None:
+    asked = make_chat(url, mode="write", answers=["Allow once"])
+    text = asked.ask("db_write", db="shop", sql="UPDATE nothing_here SET a = 1").text
+    if "took longer" not in text:  # on a busy machine
+        assert text.startswith("Error: nothing was changed: ")
+    shown = asked.ask("db_query", db="shop", sql="SELECT 'a\u202eb\u200bc' AS x").text
+    assert "a\\u202eb" in shown

@@ -1,4 +1,4 @@
-"""``hookline questions list|answer``."""
+"""``hookline questions list|show|answer``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hookline_hookspecs.visible_text import spell_out
 from .output import FAILED, exit_with_error, print_json, print_text
 from .sessions import local_time
 
-ACTIONS = ("list", "answer")
+ACTIONS = ("list", "show", "answer")
 NONE = "No question is open."
 
 
@@ -55,11 +55,26 @@ def _lines(question: StoredQuestion) -> str:
         lines += _indented(f"- {spell_out(describe_field(field))}", "  ")
     for number, choice in enumerate(question.choices, 1):
         lines += _indented(f"{number}. {spell_out(choice)}", "  ")
+    if question.preview:
+        lines.append(f"  hookline questions answer {question.id} CHOICE {question.digest}")
     return "\n".join(lines)
 
 
 def _indented(text: str, indent: str) -> list[str]:
     return [f"{indent}{line}" for line in text.split("\n")]
+
+
+async def show(host: Host, words: list[str], *, json: bool) -> None:
+    """Print a question in full, and how it is answered."""
+    if len(words) != 1:
+        exit_with_error("name a question, such as `hookline questions show ID`")
+    question = await host.services[Questions].get(words[0])
+    if question is None:
+        exit_with_error(f"no question {words[0]}. `hookline questions` lists the open ones", FAILED)
+    if json:
+        print_json(question.to_dict())
+        return
+    print_text(_lines(question))
 
 
 async def answer(host: Host, words: list[str], *, json: bool) -> None:

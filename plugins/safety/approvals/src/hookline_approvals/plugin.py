@@ -158,12 +158,17 @@ class Approvals(Plugin[ApprovalsConfig]):
             return NONE_OPEN
         if len(found) > 1:
             return several_text(found)
-        return await self._answer_one(inbound, found[0].id, typed)
+        # The question of this chat is shown in it, all of it.
+        return await self._answer_one(inbound, found[0].id, typed, shown=found[0].digest)
 
-    async def _answer_one(self, inbound: Inbound, question_id: str, typed: str) -> str:
+    async def _answer_one(
+        self, inbound: Inbound, question_id: str, typed: str, *, shown: str = ""
+    ) -> str:
         questions = self.host.services[Questions]
         try:
-            answered = await questions.answer(question_id, typed, inbound.channel, inbound.user_id)
+            answered = await questions.answer(
+                question_id, typed, inbound.channel, inbound.user_id, shown=shown
+            )
         except QuestionError as error:
             return str(error)
         if answered.outcome:

@@ -275,7 +275,7 @@ class Provenance(Plugin[ProvenanceConfig]):
             kept = await self.proposals.keep(ctx, call, text, shown, files)
             ctx.notify(
                 f"Kept as proposal {kept.id}: {described(call, found)}. "
-                f"`hookline questions answer {kept.id} Accept` runs it."
+                f"`hookline questions show {kept.id}` shows all of it and how to accept it."
             )
 
     @hookimpl

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from hookline_hookspecs.visible_text import spell_out_prose
 
 from .engines.base import ResultRows, TableInfo
 
@@ -19,6 +20,7 @@ SCREEN_COLUMNS = 74
 SCREEN_CELLS = 10
 _MAX_SHOWN_BYTES = 32
 _MAX_COLUMNS = 40
+_IN_A_CELL = str.maketrans({"\n": "⏎", "\r": "", "\t": " ", "|": "\\|"})
 
 
 def cell(value: Any, limit: int = MAX_CELL_CHARS) -> str:
@@ -38,14 +40,8 @@ def cell(value: Any, limit: int = MAX_CELL_CHARS) -> str:
 
 
 def _escape(text: str) -> str:
-    """The text without characters that would break its line or cell."""
-    return "".join(
-        {"\n": "⏎", "\r": "", "\t": " ", "|": "\\|"}.get(char)
-        or ("�" if unicodedata.category(char) in ("Cc", "Cs") else char)
-        if char in "\n\r\t|" or not char.isprintable()
-        else char
-        for char in text
-    )
+    """The text without characters that would break its line or cell, or that cannot be seen."""
+    return spell_out_prose(text.translate(_IN_A_CELL))
 
 
 def markdown_table(rows: ResultRows, limit: int) -> str:

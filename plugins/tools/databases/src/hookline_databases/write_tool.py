@@ -87,12 +87,15 @@ class WriteTool:
     def __init__(self, plugin: DatabaseAccess) -> None:
         self._plugin = plugin
         self._approved: dict[tuple[str, str, str], int] = {}
+        self._failed: dict[tuple[str, str, str], str] = {}
+        """Why the trial of a write failed, until the call itself fails with the same reason."""
         self.pending = PendingWrites(plugin)
 
     async def question(self, ctx: Context, db: str, sql: str) -> Ask | Deny | None:
         """Try a write and ask for approval. None for a call that fails anyway."""
         key = (ctx.session.id, db, sql)
         self._approved.pop(key, None)
+        self._failed.pop(key, None)
         if db not in self._plugin.config.connections:
             return None
         try:
@@ -105,8 +108,11 @@ class WriteTool:
         except TimeoutError:
             reason = f"trying it took longer than {TRIAL_TIMEOUT:g} s; change fewer rows at a time"
             return self._denied(ctx, db, sql, reason)
-        except HooklineError as error:
+        except Refused as error:
             return self._denied(ctx, db, sql, str(error))
+        except HooklineError as error:
+            self._failed[key] = f"nothing was changed: {error}"
+            return None
         self._approved[key] = trial.count
         return Ask(_question_text(db, change, trial), _preview(db, change, trial), once=True)
 
@@ -138,6 +144,9 @@ class WriteTool:
         plugin = self._plugin
         plugin.connection(db)
         self._check_mode(db)
+        if (failure := self._failed.pop((ctx.session.id, db, sql), "")) != "":
+            note(plugin.host, "sql", db, "failed", ctx=ctx, detail={"sql": sql, "reason": failure})
+            raise ToolError(failure)
         approved = self._approved.pop((ctx.session.id, db, sql), None)
         if approved is None:
             raise Refused("this statement was not approved")

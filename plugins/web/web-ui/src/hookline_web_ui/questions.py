@@ -186,7 +186,8 @@ class PageQuestions:
         if session not in (question.session, await self._root(question.session)):
             raise Problem(404, "not_found", "Question not found in this chat.")
         try:
-            return await self._stored.answer(question.id, choice, CHANNEL, who.name)
+            shown = question.digest  # pages show all of a question above its choices
+            return await self._stored.answer(question.id, choice, CHANNEL, who.name, shown=shown)
         except (AnswerFailed, QuestionClosed) as error:
             raise Problem(409, "answered", str(error)) from None
         except NotAnswerable as error:

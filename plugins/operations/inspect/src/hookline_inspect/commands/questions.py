@@ -1,4 +1,4 @@
-"""List the open questions, and answer one.
+"""List, show and answer open questions.
 
 ``hookline questions``.
 """
@@ -15,7 +15,7 @@ from .. import questions as actions
 if TYPE_CHECKING:
     from .. import Inspect
 
-Action = Literal["list", "answer"]
+Action = Literal["list", "show", "answer"]
 KIND = "list: only this kind: approval, clarify, form, proposal or trust."
 
 
@@ -24,7 +24,9 @@ async def questions(
     plugin: Inspect,
     action: Annotated[
         Action,
-        typer.Argument(metavar="ACTION", help="list, or answer ID CHOICE.", parser=actions.action),
+        typer.Argument(
+            metavar="ACTION", help="list, show ID or answer ID CHOICE.", parser=actions.action
+        ),
     ] = "list",
     words: Annotated[
         list[str] | None,
@@ -37,8 +39,10 @@ async def questions(
     kind: Annotated[str | None, typer.Option(help=KIND, show_default=False)] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the open questions, and answer one."""
+    """List, show and answer open questions."""
     if action == "answer":
         await actions.answer(plugin.host, words or [], json=json)
+    elif action == "show":
+        await actions.show(plugin.host, words or [], json=json)
     else:
         await actions.list_(plugin.host, words or [], kind, json=json)
