@@ -58,7 +58,7 @@ def _texts(folder: Path) -> dict[str, str]:
 
 
 def _scan(text: str) -> tuple[str, str] | None:
-    finding = _scanner.scan(text, TextUse.GUIDANCE)
+    finding = _scanner.certain(text, TextUse.GUIDANCE)
     return None if finding is None else (finding.rule, finding.reason())
 
 

@@ -9,7 +9,7 @@ class ThreatScanConfig(BaseModel):
     """What is scanned less strictly, or not at all."""
 
     allow: list[str] = Field(
-        [], description="Patterns of sources that pre_read does not scan, such as tests/fixtures/*."
+        [], description="Patterns of sources that are not scanned, such as tests/fixtures/*."
     )
     installers: list[str] = Field(
         [], description="Hosts, or hosts with a path, whose scripts may be downloaded and run."

@@ -25,6 +25,10 @@ _ENGLISH = frozenset({"not", "never", "no", "avoid", "without"})
 """English negations, which precede the verb."""
 
 
+ABOUT_CHARS = 600
+"""Characters before a finding that may say that it describes an attack."""
+
+
 def is_mention(sentence: ScannedSentence, start: int, end: int) -> bool:
     """Whether the words from ``start`` to ``end`` are only mentioned."""
     return (
@@ -103,3 +107,16 @@ def _is_ordered(part: str) -> bool:
     """Whether a text says to do what the quotation says."""
     orders = (found.start() for found in expression("obey").finditer(part))
     return any(not expression("forbid").search(part[:at]) for at in orders)
+
+
+def is_shown_as_example(text: str, start: int) -> bool:
+    """Whether the words are in quotation marks, a code span, a code block or a table's row."""
+    line = text[text.rfind("\n", 0, start) + 1 : start].lstrip()
+    in_row = line.startswith("|") and line.count("|") > 1
+    quoted = _quotation(text, start) is not None or _fence(text, start) is not None
+    return in_row or quoted or is_about_attacks(text, start)
+
+
+def is_about_attacks(text: str, start: int) -> bool:
+    """Whether the words before say that they describe attacks, as a security guide does."""
+    return expression("about-attacks").search(text, max(0, start - ABOUT_CHARS), start) is not None

@@ -1,13 +1,30 @@
-"""The plugin: scans texts before they are remembered or read."""
+"""The plugin: scans texts before they are remembered or read.
+
+What is looked at (files, pages, results) arrives whole, with a mark. What would last (notes, facts,
+skills, instruction files, definitions of tools) is refused.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, Deny, Excerpt, Host, Lesson, Plugin, hookimpl
+from hookline_hookspecs import (
+    Context,
+    Deny,
+    Excerpt,
+    Host,
+    Lesson,
+    Origin,
+    Plugin,
+    ToolResult,
+    hookimpl,
+    merge_origins,
+)
 
 from .config import ThreatScanConfig
 from .data_files import expression, load_yaml
@@ -15,18 +32,23 @@ from .text_use import TextUse
 
 if TYPE_CHECKING:
     from .scanner import ThreatScanner
+    from .threat_finding import ThreatFinding
 
 TRANSCRIPT_KIND = "transcript"
 """The kind of an imported conversation: it is looked at, not followed."""
 THREAD_MIN_CHARS = 20_000
 """Texts of at least this many characters are scanned in a thread."""
-OUTSIDE_KINDS = frozenset({"web", "tool", "mcp"})
-"""Kinds of text that the reader cannot change."""
+INSTRUCTION_KINDS = frozenset({"context", "hint", "skill"})
+"""Kinds of instruction files, which may speak to agents; only a certain attack is refused."""
+DEFINITION_KIND = "mcp"
+"""The kind of tool definitions, which are JSON and are followed for as long as they are known."""
+MARKED = "marked"
+"""The key of the sources that were marked since the last tool call."""
 _SUFFIX = expression("suffix")
 
 
 class ThreatScan(Plugin[ThreatScanConfig]):
-    """Refuses texts that would turn the agent against its user."""
+    """Marks texts that try to turn the agent against its user, and refuses to remember them."""
 
     def __init__(self, config: ThreatScanConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -36,32 +58,62 @@ class ThreatScan(Plugin[ThreatScanConfig]):
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
         """Refuse a text that must not be remembered, with the rule, the line and what to do."""
-        if lesson.kind == TRANSCRIPT_KIND:
-            return await self._scan(lesson.text, TextUse.DATA)
-        is_program = _is_source(lesson.source)
-        return await self._scan(lesson.text, TextUse.PROGRAM if is_program else TextUse.GUIDANCE)
+        if self._is_allowed(lesson.source):
+            return None
+        if lesson.kind in INSTRUCTION_KINDS:
+            return await self._refuse_certain(lesson.text, lesson.source)
+        use = TextUse.DATA if lesson.kind == TRANSCRIPT_KIND else _followed(lesson.source)
+        return self._deny(await self._find(lesson.text, use), lesson.source)
 
     @hookimpl
-    async def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | None:
-        """Refuse a text that a model must not read."""
-        if any(fnmatchcase(excerpt.source, pattern) for pattern in self.config.allow):
+    async def pre_read(self, ctx: Context, excerpt: Excerpt) -> Deny | Excerpt | None:
+        """Mark a suspicious text that a model looks at; refuse one that it follows."""
+        if self._is_allowed(excerpt.source):
             return None
-        outside = excerpt.source if excerpt.kind in OUTSIDE_KINDS else ""
-        return await self._scan(excerpt.text, self._use(excerpt), outside)
-
-    def _use(self, excerpt: Excerpt) -> TextUse:
-        is_program = _is_source(excerpt.source)
+        if excerpt.kind in INSTRUCTION_KINDS and excerpt.kind not in self.config.data_kinds:
+            return await self._refuse_certain(excerpt.text, excerpt.source)
+        if excerpt.kind == DEFINITION_KIND:
+            found = await self._find(_words(excerpt.text), TextUse.GUIDANCE)
+            return self._deny(found, excerpt.source, excerpt.source)
         if excerpt.kind not in self.config.data_kinds:
-            return TextUse.PROGRAM if is_program else TextUse.GUIDANCE
-        return TextUse.CODE if is_program else TextUse.DATA
+            found = await self._find(excerpt.text, _followed(excerpt.source))
+            return self._deny(found, excerpt.source)
+        use = TextUse.CODE if _is_source(excerpt.source) else TextUse.DATA
+        found = await self._find(excerpt.text, use)
+        if found is None:
+            return None
+        ctx.stash.setdefault(MARKED, []).append(excerpt.source)
+        return replace(excerpt, text=f"{excerpt.text}\n{found.mark(excerpt.source)}")
 
-    async def _scan(self, text: str, use: TextUse, outside: str = "") -> Deny | None:
+    @hookimpl
+    def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
+        """Count the result of a call that read a suspicious text as text from outside."""
+        marked = ctx.stash.pop(MARKED, None)
+        if not marked:
+            return None
+        outside = tuple(Origin("outside", f"suspicious text in {source}") for source in marked)
+        return replace(result, origins=merge_origins(result.origins, outside))
+
+    def _is_allowed(self, source: str) -> bool:
+        return any(fnmatchcase(source, pattern) for pattern in self.config.allow)
+
+    async def _refuse_certain(self, text: str, source: str) -> Deny | None:
+        return self._deny(await self._find(text, _followed(source), certain=True), source)
+
+    def _deny(self, found: ThreatFinding | None, source: str, outside: str = "") -> Deny | None:
+        if found is None:
+            return None
+        how = f"If it is harmless, add {source!r} to the setting allow of threat-scan."
+        return Deny(f"{found.reason(outside)} {how}")
+
+    async def _find(
+        self, text: str, use: TextUse, *, certain: bool = False
+    ) -> ThreatFinding | None:
         scanner = self._scanner or await self._load_scanner()
+        scan = scanner.certain if certain else scanner.scan
         if len(text) < THREAD_MIN_CHARS:
-            finding = scanner.scan(text, use)
-        else:
-            finding = await asyncio.to_thread(scanner.scan, text, use)
-        return None if finding is None else Deny(finding.reason(outside))
+            return scan(text, use)
+        return await asyncio.to_thread(scan, text, use)
 
     async def _load_scanner(self) -> ThreatScanner:
         """Build the scanner once, in a thread because reading the vocabulary takes 0.3 s."""
@@ -88,3 +140,28 @@ def _is_source(name: str) -> bool:
     if found is None or "://" in name:
         return False
     return found[1].lower() in load_yaml("program_suffixes.yaml")["suffixes"].split()
+
+
+def _followed(source: str) -> TextUse:
+    return TextUse.PROGRAM if _is_source(source) else TextUse.GUIDANCE
+
+
+def _words(definition: str) -> str:
+    """All strings of a definition in JSON, each a paragraph, so that quotation marks of JSON do
+    not make them quotations; the text itself if it is not JSON."""
+    try:
+        return "\n\n".join(_strings(json.loads(definition)))
+    except ValueError:
+        return definition
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _strings(item)

@@ -6,12 +6,13 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from .certainty import certain_threat
 from .characters import find_characters, find_stray_characters
 from .data_files import expression
 from .disguises import undo_disguises
 from .grammar import find_phrases
 from .markup import find_comments, find_tags, is_shown
-from .mentions import is_quoted
+from .mentions import is_about_attacks, is_quoted, is_shown_as_example
 from .patterns import PatternMatch, find_patterns, is_known_installer
 from .payloads import decode_payloads
 from .text_use import TextUse
@@ -35,6 +36,13 @@ class ThreatScanner:
         """The first threat, or None. The time is proportional to the length of the text."""
         return next(self.findings(text, use), None)
 
+    def certain(self, text: str, use: TextUse = TextUse.GUIDANCE) -> ThreatFinding | None:
+        """The first threat that is certain enough to refuse an instruction file, or None.
+
+        Instruction files may speak to agents, so a single suspicious sentence is ordinary in them.
+        """
+        return certain_threat(list(self.findings(text, use)), text)
+
     def findings(self, text: str, use: TextUse = TextUse.GUIDANCE) -> Iterator[ThreatFinding]:
         """All threats, in the order of the rules."""
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -53,7 +61,9 @@ class ThreatScanner:
                 continue
             if not is_quoted(lines, match.start, {"attack", "defend"}):
                 start = max(1, match.start)
-                yield ThreatFinding.at(match.rule, text, start - 1, max(start, match.end) - 1)
+                about = is_about_attacks(lines, match.start)
+                end = max(start, match.end) - 1
+                yield ThreatFinding.at(match.rule, text, start - 1, end, quoted=about)
 
     def _pattern_matches(self, text: str, use: TextUse) -> Iterator[PatternMatch]:
         yield from find_patterns(text, use, self._installers)
@@ -72,7 +82,13 @@ class ThreatScanner:
                 not use.is_followed or is_known_installer(words, self._installers)
             ):
                 continue
-            finding = ThreatFinding.at(match.rule.rule, restored.text, match.start, match.end)
+            finding = ThreatFinding.at(
+                match.rule.rule,
+                restored.text,
+                match.start,
+                match.end,
+                quoted=not hidden and is_shown_as_example(restored.text, match.start),
+            )
             is_disguised = restored.is_disguised(match.start, match.end)
             yield replace(finding, disguise="disguised letters" if is_disguised else "")
 
