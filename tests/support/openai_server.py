@@ -175,6 +175,10 @@ class OpenAIServer:
 
     async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         """Answer one request. False: the connection is to be broken."""
+        if request.headers.get("user-agent") == "hookline-window":
+            # Asked beside a chat, at any time: not among the requests, which tests count.
+            writer.write(_response(404, {"error": {"message": "not here"}}, {}))
+            return True
         try:
             body = self._accepted(request)
         except Refusal as refusal:

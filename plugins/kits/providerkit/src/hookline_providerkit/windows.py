@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 from .error_body import error_codes, error_text
 
 FILE = "model-windows.json"
+USER_AGENT = "hookline-window"
+"""Of the requests for a window, by which a server's log can tell them from those of chats."""
 MAX_MODELS = 500
 """Models whose window is remembered."""
 MIN_WINDOW, MAX_WINDOW = 256, 100_000_000
@@ -91,20 +93,33 @@ def window_in_show(shown: Any) -> int | None:
 def ask_server(base_url: str, model: str, headers: Mapping[str, str], seconds: float) -> int | None:
     """Ask a server for a model's window; None if it does not say.
 
-    Asked are the list of models, llama.cpp's ``/props`` and ollama's ``/api/show``. Blocks up to
-    ``seconds`` for each.
+    Asked are the list of models and, except at hosted services, llama.cpp's ``/props``, ollama's
+    ``/api/show`` and LM Studio's list. Blocks up to ``seconds`` for each.
     """
     from .servers import fetch_json
 
     base = base_url.rstrip("/")
     root = base.removesuffix("/v1")
     body = json.dumps({"model": model}).encode()
+    headers = {"User-Agent": USER_AGENT, **headers}
+    listed = window_in_list(fetch_json(f"{root}/v1/models", headers, seconds), model)
+    if listed is None and base != f"{root}/v1":
+        listed = window_in_list(fetch_json(f"{base}/models", headers, seconds), model)
+    if _is_hosted(base):
+        return listed
     return (
         window_in_props(fetch_json(f"{root}/props", headers, seconds))
         or window_in_show(fetch_json(f"{root}/api/show", headers, seconds, body))
         or window_in_list(fetch_json(f"{root}/api/v0/models", headers, seconds), model)
-        or window_in_list(fetch_json(f"{base}/models", headers, seconds), model)
+        or listed
     )
+
+
+def _is_hosted(address: str) -> bool:
+    """Return whether an address is that of a service, by its certificate and public name."""
+    parts = urlsplit(address)
+    name = (parts.hostname or "").rstrip(".")
+    return parts.scheme == "https" and bool(re.search(r"\.[a-z]+\Z", name))
 
 
 class KnownWindows:

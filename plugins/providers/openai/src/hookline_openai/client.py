@@ -7,11 +7,14 @@ each request. What the server refuses by name is left out, told to the person an
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import itertools
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Delta, ProviderSettings, Usage, WireRequest
@@ -28,6 +31,7 @@ from hookline_providerkit import (
     Retries,
     SanitizingSink,
     SdkClient,
+    ask_server,
     is_context_too_long,
     post_json,
     window_in_error,
@@ -50,6 +54,10 @@ SENTENCES = PROVIDER_SENTENCES | {
 }
 
 
+WINDOW_TIMEOUT = 2.0
+"""Seconds that a server has to answer each question about its window."""
+MAX_CLOSE_WAIT = 0.5
+"""Seconds that the end of the process waits for such an answer."""
 MIN_MEASURED_BYTES = 40_000
 """Smaller requests say too little about how many bytes a token has."""
 MAX_BYTES_PER_TOKEN = 12
@@ -77,6 +85,8 @@ class Client:
         self._retries = Retries(settings.name, options.max_retries, options.retry_seconds)
         self._windows = KnownWindows(settings.home)
         self._measured: set[str] = set()
+        self._asked: set[str] = set()
+        self._asking: threading.Thread | None = None
         self._quirks: dict[tuple[str, str], ServerQuirks] = {}
 
     async def send(
@@ -109,7 +119,7 @@ class Client:
                 try:
                     return await self._send_with_retries(sdk, dialect, request, make_reader, sink)
                 except openai.APIStatusError as error:
-                    self._learn_window(str(address), model, error.body)
+                    self._learn_window(model, error.body)
                     if error.status_code in (404, 405) and _complete_path(sdk):
                         continue
                     if quirks.learn_from(error.status_code, error.body, request.fields):
@@ -119,10 +129,10 @@ class Client:
                         raise
                     sink(Delta(repair_sentence(repair, model), "notice"))
                 except openai.APIError as error:
-                    self._learn_window(str(address), model, error.body or error.message)
+                    self._learn_window(model, error.body or error.message)
                     raise
                 except ErrorInResponse as error:
-                    self._learn_window(str(address), model, error.body)
+                    self._learn_window(model, error.body)
                     raise
                 except openai.OpenAIError as error:
                     raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
@@ -161,10 +171,32 @@ class Client:
         """The server's address; empty for the SDK's own."""
         return self._settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
 
-    def _learn_window(self, address: str, model: str, body: Any) -> None:
+    def _learn_window(self, model: str, body: Any) -> None:
         """Remember the window that an error names."""
         if is_context_too_long(body) and (window := window_in_error(body)):
-            self._windows.learn(address, model, window)
+            self._windows.learn(self._address(), model, window)
+
+    def ask_window(self, model: str) -> None:
+        """Ask the server for a model's window, once, without waiting for the answer.
+
+        It is known from the next request on, and in later processes.
+        """
+        address, settings = self._address(), self._settings
+        if not address or settings.home is None or model in self._asked or self.window(model):
+            return
+        self._asked.add(model)
+        key = settings.api_key.strip() or "none"
+        headers = {"Authorization": f"Bearer {key}", **settings.headers}
+
+        def ask() -> None:
+            window = ask_server(resolvable(address), model, headers, WINDOW_TIMEOUT)
+            if window is not None:
+                with suppress(OSError):
+                    self._windows.learn(address, model, window)
+
+        # A daemon thread, so that a slow server does not delay the end of the process.
+        self._asking = threading.Thread(target=ask, name="ask for a window", daemon=True)
+        self._asking.start()
 
     def notice_cut(self, wire: WireRequest, model: str, usage: Usage, sink: SanitizingSink) -> None:
         """Tell the person if the server has read much less than was sent.
@@ -194,6 +226,8 @@ class Client:
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._sdk.aclose()
+        if (asking := self._asking) is not None and asking.is_alive():
+            await asyncio.to_thread(asking.join, MAX_CLOSE_WAIT)
 
     def _make_sdk(self) -> AsyncOpenAI:
         import openai

@@ -86,11 +86,12 @@ class OpenAIProvider:
             self._dialect, wire, lambda: self._dialect.reader(sink, tools), model, sink
         )
         response = self._client.guard.check(reader.response(wire.model, raw), model=model)
+        self._client.ask_window(model)
         self._client.notice_cut(wire, model, response.usage, sink)
         return response
 
     def window(self, model: str) -> int | None:
-        """Return the context window that the server named in an error or at `doctor`."""
+        """Return the context window that the server has named, asked or in an error."""
         return self._client.window(_model_name(model))
 
     async def aclose(self) -> None:
