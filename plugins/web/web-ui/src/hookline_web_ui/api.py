@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -60,6 +61,9 @@ class Api:
             ("POST", f"{session}/speech", self.speech),
             ("GET", f"{session}/turns/{{turn}}", self.turn),
             ("GET", "/api/files/{id}", self.file),
+            ("GET", "/api/push", self.push),
+            ("POST", "/api/push", self.subscribe),
+            ("DELETE", "/api/push", self.unsubscribe),
         ):
             most = MAX_JSON_BYTES if handler == self.message else 100_000
             rate = MAX_POSTS_PER_MINUTE if method == "POST" else 0
@@ -140,6 +144,24 @@ class Api:
             pairs = await found.complete(session, typed)
             items = [{"text": text, "help": about} for text, about in pairs]
         return _json({"items": items})
+
+    # Notifications
+
+    async def push(self, request: Request) -> Response:
+        """``GET /api/push``."""
+        identity(request)
+        return _json(await asyncio.to_thread(self._pages.push.state))
+
+    async def subscribe(self, request: Request) -> Response:
+        """``POST /api/push``."""
+        await self._pages.push.subscribe(identity(request), await _body(request))
+        return _json({}, 201)
+
+    async def unsubscribe(self, request: Request) -> Response:
+        """``DELETE /api/push``."""
+        endpoint = str((await _body(request)).get("endpoint", ""))
+        await self._pages.push.unsubscribe(identity(request), endpoint)
+        return _json({})
 
     # Sessions
 

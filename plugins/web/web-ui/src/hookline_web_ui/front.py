@@ -52,6 +52,7 @@ class Front:
         register(SiteRoute("GET", "/", self.chat, auth="person", page=Page("Chat", order=-1)))
         register(SiteRoute("GET", "/chat/{id}", self.chat, auth="person"))
         register(SiteRoute("GET", "/static/{version}/{name:path}", self.static, auth="none"))
+        register(SiteRoute("GET", "/push-worker.js", self.worker, auth="none"))
 
     async def chat(self, request: RequestLike) -> Response:
         """``GET /`` and ``GET /chat/{id}``: the same page, which loads its content from ``/api``.
@@ -67,6 +68,10 @@ class Front:
     async def static(self, request: RequestLike) -> Response:
         """``GET /static/{version}/{name}``."""
         return await self.html.assets.serve(request)
+
+    async def worker(self, request: RequestLike) -> Response:
+        """``GET /push-worker.js``: a service worker controls only what is below its own path."""
+        return await self.html.assets.serve_worker(request)
 
     async def page(self, request: RequestLike, view: View) -> Response:
         """Return the page that shows a view."""

@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 from secrets import token_hex
 from typing import Any
 
-from hookline_hookspecs import Context, HooklineError, Host, Inbound, Inspection, Reply, Turn
+from hookline_hookspecs import (
+    Context,
+    HooklineError,
+    Host,
+    Inbound,
+    Inspection,
+    Reply,
+    StoredQuestion,
+    Turn,
+)
 from hookline_hookspecs.speech import ReadAloud
 from hookline_hookspecs.web import Identity, Problem, WebServer
 from hookline_webkit.relay import Relay
@@ -16,6 +25,8 @@ from .event_hub import EventHub
 from .files import Files
 from .live_turns import LiveTurn
 from .message_sender import MessageSender
+from .push import PushNotifications
+from .push_sender import PushSender
 from .questions import PageQuestions
 from .remote_turns import RemoteTurns, SharedLiveTurns
 from .session_owner import CHANNEL, Chat, is_mine, owner
@@ -30,13 +41,14 @@ BOOTS = "boots"
 class Pages:
     """The parts that the routes, the hooks and the channel share."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, push_contact: str = "") -> None:
         self.host = host
+        self.push = PushNotifications(host, PushSender(host, push_contact))
         self.hub = EventHub()
         self.relay = Relay(host, CHANNEL)
         self.live = SharedLiveTurns(self.hub, host.now, self.relay)
         self.files = Files(host)
-        self.questions = PageQuestions(host, self.live)
+        self.questions = PageQuestions(host, self.live, self._question_opened)
         self.reader = SessionReader(host, self.live, self.files, self.questions)
         self.remote_turns = RemoteTurns(host, self.live, self, self.relay)
         self.sender = MessageSender(
@@ -63,6 +75,7 @@ class Pages:
         server = self.host.services.get(WebServer)
         if server is not None:
             server.on_revoked(self.hub.end)
+            server.on_revoked(self.push.signed_out)
         plugins = await self.host.services[Inspection].plugins()
         self.has_voice = any(
             "on_voice" in one["hooks"] for one in plugins if one.get("state") == "on"
@@ -74,10 +87,15 @@ class Pages:
 
     # Turns
 
+    async def _question_opened(self, question: StoredQuestion, session: str) -> None:
+        title = await self.reader.title(session) if session else ""
+        await self.push.question_opened(question, session, title or "")
+
     def _began(
         self, turn: Turn, found: Callable[[list[dict[str, Any]]], None]
     ) -> list[dict[str, Any]]:
         self.turn_began(turn.session.id)
+        self.push.turn_began(turn.id)
         named = turn.inbound.session_id
         if turn.session.kind == "chat" and named and named != turn.session.id:
             self.host.spawn(self._lead(named, turn.session.id), "successor")
@@ -126,6 +144,8 @@ class Pages:
         await self._tell_result(live, turn.session.id, here, turn.id, fields)
         if turn.session.kind == "chat":
             await self.tell_session(turn.session.id)
+            title = await self.reader.title(turn.session.id)
+            self.host.spawn(self.push.turn_ended(turn, title or ""), "notify of a turn's end")
 
     async def tell_end(
         self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]

@@ -18,7 +18,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.web import Identity, Problem, Renderer
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from .api import Api
@@ -30,7 +30,13 @@ CHANNEL = "web"
 
 
 class WebUiConfig(BaseModel):
-    """No settings; the address is that of ``web-server``."""
+    """Settings of the page; the address is that of ``web-server``."""
+
+    push_contact: str = Field(
+        default="",
+        pattern="^(|mailto:.+|https://.+)$",
+        description="Whom push services may contact: mailto:… or https://…; some require it.",
+    )
 
 
 class WebUi(Plugin[WebUiConfig]):
@@ -47,7 +53,7 @@ class WebUi(Plugin[WebUiConfig]):
         if self._pages is None:
             from .page import Pages
 
-            self._pages = Pages(self.host)
+            self._pages = Pages(self.host, self.config.push_contact)
             self._pages.listener.connect()
             self.host.signals.connect("end_of_turn", self._titled)
         return self._pages

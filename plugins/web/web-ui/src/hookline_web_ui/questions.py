@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -48,11 +48,13 @@ class PageQuestions:
     """Shows the open questions of all sessions on the pages of who may see them.
 
     The store is the truth. This keeps only which questions pages have been told about, to tell
-    them when those close.
+    them when those close. ``notify`` notifies of a new question in a session.
     """
 
-    def __init__(self, host: Host, live: LiveTurns) -> None:
-        self._host, self._live = host, live
+    def __init__(
+        self, host: Host, live: LiveTurns, notify: Callable[[StoredQuestion, str], Awaitable[None]]
+    ) -> None:
+        self._host, self._live, self._notify = host, live, notify
         self._shown: dict[str, tuple[str, Chat]] = {}
         """The session and chat of each open question that pages know."""
         self._prompts: OrderedDict[str, ButtonPrompt] = OrderedDict()
@@ -116,6 +118,7 @@ class PageQuestions:
         self._shown[question.id] = ("" if question.handler else session, chat)
         to = f"{CHANNEL}:{name}" if is_for_owner else ""
         self._live.tell_question(session, chat, None, _as_json(question, session), to)
+        self._host.spawn(self._notify(question, session), "notify of a question")
 
     def _tell_closed(self, question: StoredQuestion) -> None:
         if (known := self._shown.pop(question.id, None)) is not None:

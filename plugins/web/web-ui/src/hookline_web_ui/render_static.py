@@ -21,7 +21,10 @@ TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 
-LAZY_MODULES = ("js/live.js", "js/details.js", "js/view.js", "js/voice.js")
+LAZY_MODULES = (
+    *("js/live.js", "js/details.js", "js/view.js", "js/voice.js", "js/push.js"),
+    "push-worker.js",
+)
 """Modules that the chat loads on demand."""
 COMMENT = re.compile(
     r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n|/\*\* @type (?:(?!\*/).)*\*/ ?", re.DOTALL | re.MULTILINE
@@ -93,11 +96,18 @@ class Assets:
 
     async def serve(self, request: RequestLike) -> Response:
         """Answer ``GET /static/{version}/{name:path}``. Raises :class:`Problem` (404)."""
-        asset = self.all.get(path_param(request, "name"))
+        current = self.base == f"/static/{path_param(request, 'version')}"
+        return self._response(request, path_param(request, "name"), YEAR if current else "no-cache")
+
+    async def serve_worker(self, request: RequestLike) -> Response:
+        """Answer ``GET /push-worker.js``."""
+        return self._response(request, "push-worker.js", "no-cache")
+
+    def _response(self, request: RequestLike, name: str, caching: str) -> Response:
+        asset = self.all.get(name)
         if asset is None:
             raise Problem(404, "not_found", "File not found.")
-        current = self.base == f"/static/{path_param(request, 'version')}"
-        headers = {"Cache-Control": YEAR if current else "no-cache", "Vary": "Accept-Encoding"}
+        headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
         accepted = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
         if b"gzip" in accepted and len(asset.packed) < len(asset.body):
             headers["Content-Encoding"] = "gzip"

@@ -26,7 +26,7 @@ export const go = (path) => location.assign(path);
 const CLOSING = { method: "dialog", class: "actions" };
 
 /** Show a dialog. @param {string} label @param {...Node} children */
-function modal(label, ...children) {
+export function modal(label, ...children) {
   const about = { class: "dialog", "aria-label": label };
   const dialog = /** @type {HTMLDialogElement} */ (element("dialog", about, ...children));
   dialog.addEventListener("close", () => dialog.remove());
@@ -208,6 +208,7 @@ export function begin() {
     const target = /** @type {Element} */ (event.target);
     if (target.closest("[data-theme-switch]")) nextTheme();
     if (target.closest("[data-keys]")) showShortcuts();
+    if (target.closest("[data-notifications]")) import("./push.js").then((one) => one.showNotifications());
   });
   loadRecent();
 }
