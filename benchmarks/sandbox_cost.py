@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from hookline.testing import guarded_paths
 from hookline_sandbox import Found, Method, allowed, methods
 from hookline_shell.command_runner import on_host, run_command
 from hookline_shell.config import SandboxConfig
@@ -37,7 +38,7 @@ Way = Callable[[], Awaitable[None]]
 def ways(workspace: Path, runners: list[SandboxRunner]) -> dict[str, Way]:
     """What is compared, by name; a method that does not work here is left out."""
     environment = allowed(os.environ)
-    paths = SimpleNamespace(workspace=workspace, check_path=lambda path: None)
+    paths = guarded_paths(workspace, workspace.parent / "home")
 
     async def bare() -> None:
         await run_command(on_host(mark_command(COMMAND), workspace, environment), *LIMITS)
@@ -49,7 +50,7 @@ def ways(workspace: Path, runners: list[SandboxRunner]) -> dict[str, Way]:
         runners.append(runner)
         session = SimpleNamespace(id=name)
         ctx: Any = SimpleNamespace(
-            paths=paths, session=session, operator=True, notify=print, approval="no"
+            paths=paths, session=session, operator=True, notify=print, approval="no", approved=False
         )
 
         async def call() -> None:
