@@ -1,8 +1,10 @@
 """Splits long Markdown into messages that a platform accepts.
 
-No text is lost, and a code fence that is cut is closed and reopened. :func:`split_markdown` returns
-the texts, :func:`iter_pieces` each piece with its part of the original, and :func:`next_piece` the
-next piece within a platform's limits. All take time proportional to the text.
+No text is lost, and what is cut is closed and reopened: a code fence, a table with its header, a
+quotation, emphasis. Nothing becomes a list, heading or quotation by the cut.
+:func:`split_markdown` returns the texts, :func:`iter_pieces` each piece with its part of the
+original, and :func:`next_piece` the next piece within a platform's limits. All take time
+proportional to the text.
 """
 
 from __future__ import annotations
@@ -14,6 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from .limits import Limits
+from .split_marks import (
+    belongs_to_line_before,
+    escape_block_start,
+    quote_prefix,
+    spans_at,
+    starts_block,
+    table_header,
+)
 
 Length: TypeAlias = Callable[[str], int]
 
@@ -27,6 +37,8 @@ MAX_CANDIDATES = 32
 """Maximum places of one kind that are tried, starting from the last."""
 SHRINK_DIVISOR = 32
 """A piece that is too long is shortened by its excess and by at least this fraction more."""
+MIN_LIMIT_FOR_MARKS = 256
+"""The smallest limit with which more than code fences is closed and reopened."""
 _TABLE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？]+[」』”’]*")
@@ -81,7 +93,8 @@ def _end_by_tables(text: str, start: int, max_tables: int | None) -> int:
     """Return where the first table beyond ``max_tables`` starts; else the length of the text."""
     if max_tables is None:
         return len(text)
-    fence, before, at, found = _fence_after(text, start), start, start, 0
+    fence, before, at = _fence_after(text, start), start, start
+    found = int(fence is None and table_header(text, start) != "")
     while at < len(text):
         end = newline if (newline := text.find("\n", at)) >= 0 else len(text)
         line = text[at:end]
@@ -99,7 +112,7 @@ class Piece:
     """A part of a text.
 
     Attributes:
-        text: the text to send: ``source``, with added lines where a code fence was cut.
+        text: the text to send: ``source``, with what closes and reopens what was cut.
         source: the original text from ``start`` to ``end``.
         start: index of its first character.
         end: index after its last character.
@@ -157,27 +170,66 @@ def _cut_piece(
     text: str, start: int, fence: _Fence | None, limit: int, length: Length
 ) -> tuple[Piece, _Fence | None]:
     fence = _reopenable(fence, limit, length)
-    opener = fence.opener if fence else ""
-    room = limit - length(opener)
+    opener = fence.opener if fence else _opener(text, start, limit, length)
+    is_escaped = fence is None and not opener.strip("> ") and _is_escaped(text, start, limit)
+    room = limit - length(opener) - is_escaped
     end = _fit(text, start, room, length)
     if end == len(text):
-        return Piece(opener + text[start:], text[start:], start, end, True), None
+        body = _body(text, start, end, "", is_escaped=is_escaped)
+        return Piece(opener + body, text[start:], start, end, True), None
     end, after = _CutFinder(text, start, end, fence).best()
     after = _reopenable(after, limit, length)
-    for reserved in (len(_close(text, end, after)), _max_marks(limit) + 1):
-        if length(text[start:end]) + len(_close(text, end, after)) <= room:
+    for reserved in (len(_close(text, end, after, limit)), _max_marks(limit) + 1):
+        if length(text[start:end]) + len(_close(text, end, after, limit)) <= room:
             break
         nearer = _fit(text, start, room - reserved, length)
         end, after = _CutFinder(text, start, nearer, fence).best()
         after = _reopenable(after, limit, length)
+    closer = _close(text, end, after, limit)
+    body = _body(text, start, end, closer, is_escaped=is_escaped, is_fence=after is not None)
+    return Piece(opener + body, text[start:end], start, end, False), after
+
+
+def _body(
+    text: str, start: int, end: int, closer: str, *, is_escaped: bool, is_fence: bool = False
+) -> str:
+    """Return a part of the text with what closes it; marks stand before white space."""
     source = text[start:end]
-    return Piece(opener + source + _close(text, end, after), source, start, end, False), after
+    if is_escaped and (found := starts_block(text, start)) is not None:
+        source = escape_block_start(found, source, start)
+    if is_fence or not closer:
+        return source + closer
+    words = source.rstrip()
+    return words + closer + source[len(words) :]
 
 
-def _close(text: str, end: int, fence: _Fence | None) -> str:
-    if fence is None:
+def _opener(text: str, start: int, limit: int, length: Length) -> str:
+    """Return what is open at a place outside of fences: a table, a quotation, emphasis."""
+    if start == 0 or limit < MIN_LIMIT_FOR_MARKS:
         return ""
-    return fence.marks if text[end - 1] == "\n" else f"\n{fence.marks}"
+    if header := table_header(text, start):
+        return header if length(header) <= limit // MIN_PIECE_DIVISOR else ""
+    return quote_prefix(text, start) + "".join(span.marks for span in spans_at(text, start))
+
+
+def _is_escaped(text: str, start: int, limit: int) -> bool:
+    """Whether a piece within a line would start like a list, a heading or a quotation."""
+    if start == 0 or limit < MIN_LIMIT_FOR_MARKS:
+        return False
+    if text[start - 1] != "\n":
+        return starts_block(text, start) is not None
+    before = text[text.rfind("\n", 0, start - 1) + 1 : start - 1]
+    found = starts_block(text, start)
+    is_paragraph = before.strip() and before[0] not in " \t>|" and starts_block(before, 0) is None
+    return bool(is_paragraph and found and found["number"] and int(found["number"]) != 1)
+
+
+def _close(text: str, end: int, fence: _Fence | None, limit: int) -> str:
+    if fence is not None:
+        return fence.marks if text[end - 1] == "\n" else f"\n{fence.marks}"
+    if limit < MIN_LIMIT_FOR_MARKS:
+        return ""
+    return "".join(span.marks for span in reversed(spans_at(text, end)))
 
 
 def _max_marks(limit: int) -> int:
@@ -226,6 +278,8 @@ class _CutFinder:
             at, whole, self._fence = newline + 1, True, fence
             if at < self._least:
                 continue
+            if fence is None and belongs_to_line_before(self._text, at):
+                continue
             if fence is not None:
                 if not self._code_line or not self._closes(fence, at):
                     self._code_line, self._code_fence = at, fence
@@ -247,12 +301,21 @@ class _CutFinder:
                 return place, None
         if self._code_line:
             return self._code_line, self._code_fence
+        places: list[int] = []
         for pattern in (_SENTENCE, _SPACE):
             ends = [m.end() for m in pattern.finditer(self._text, self._least, self._end)]
-            for place in reversed(ends[-MAX_CANDIDATES:]):
-                if self._is_boundary(place):
-                    return place, self._fence
-        return self._cluster(), self._fence
+            places += filter(self._is_boundary, reversed(ends[-MAX_CANDIDATES:]))
+        if not places:
+            return self._cluster(), self._fence
+        return min(places, key=self._damage), self._fence
+
+    def _damage(self, place: int) -> int:
+        """Return how much a cut at a place within a line harms: emphasis, a block, a link."""
+        if self._fence is not None:
+            return 0
+        spans = spans_at(self._text, place)
+        is_cut = any(not span.marks for span in spans)
+        return 4 * is_cut + 2 * (starts_block(self._text, place) is not None) + bool(spans)
 
     def _is_boundary(self, place: int) -> bool:
         """False between CR and LF, and before a combining character."""
