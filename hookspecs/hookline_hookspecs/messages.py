@@ -43,11 +43,14 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """An image: ``mime``, such as ``image/png``, and ``data`` in base64 (ASCII)."""
+    """An image: ``mime``, such as ``image/png``, and ``data`` in base64 (ASCII).
+
+    ``origins`` say where it came from: whoever makes the block knows.
+    """
 
     mime: str
     data: str
-    origins: tuple[Origin, ...] = field(default=(), compare=False)
+    origins: tuple[Origin, ...] = field(kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +205,15 @@ def _block_from_dict(data: Mapping[str, Any]) -> Block:
     known = {one.name: data[one.name] for one in fields(kind) if one.name in data}
     if "origins" in known:
         known["origins"] = origins_from_json(known["origins"])
+    elif kind is ImageBlock:
+        known["origins"] = (Origin("outside", "an image"),)
     if "state" in known:
         known["state"] = ProviderState(**known["state"])
     if "images" in known:
-        known["images"] = tuple(ImageBlock(**image) for image in known["images"])
+        # Those of a result are those of the result.
+        known["images"] = tuple(
+            ImageBlock(**image, origins=known.get("origins", ())) for image in known["images"]
+        )
     if "handles" in known:
         known["handles"] = tuple(map(Handle.from_json, known["handles"]))
     return kind(**known)

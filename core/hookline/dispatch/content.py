@@ -43,7 +43,7 @@ async def message_blocks(ctx: TurnContext, inbound: Inbound) -> list[Block]:
         except OSError as error:
             texts.append(f"{_file_line(item)[:-1]}, cannot be read: {error.strerror})")
             continue
-        images.append(ImageBlock(item.mime, data.decode("ascii")))
+        images.append(ImageBlock(item.mime, data.decode("ascii"), origins=item.origins))
     marked = await _marked_origins(ctx, inbound)
     origins = merge_origins(inbound_origins(ctx, inbound), marked)
     return [TextBlock("\n\n".join(texts) or "(no text)", origins), *images]

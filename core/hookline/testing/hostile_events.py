@@ -184,7 +184,7 @@ def _result(case: Case) -> Case:
     def make() -> ToolResult:
         call: ToolCall = case.make()
         odd = next((v for v in call.arguments.values() if isinstance(v, str)), call.name)
-        image = ImageBlock("image/png", "not base64")
+        image = ImageBlock("image/png", "not base64", origins=())
         return ToolResult(call, odd, False, (odd[:100],), {"value": _nested()}, (image,))
 
     return Case(f"the result of {case.label}", make, case.tool)

@@ -48,7 +48,7 @@ from support.durability.model_wires import WORKING, Said, Wire, serving
 
 # --- every request is valid on every wire ------------------------------------------------------
 
-PIXEL = ImageBlock("image/png", "aW1n")
+PIXEL = ImageBlock("image/png", "aW1n", origins=())
 PIN = re.compile(r"^PIN:", re.MULTILINE)
 LARGEST = 2_000
 """Messages of a generated session."""

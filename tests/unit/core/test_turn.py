@@ -86,7 +86,7 @@ class Tools(Plugin[NoConfig]):
                 circle.append(circle)
                 return circle
             case "output":
-                picture = ImageBlock("image/png", "AA==")
+                picture = ImageBlock("image/png", "AA==", origins=())
                 return ToolOutput("half", ok=False, notes=("rest",), data=[1], images=(picture,))
             case "result":  # how plugins for API 1.0 say it
                 return ToolResult(ToolCall("", "made up", {}), "half", False, ("rest",), [1])

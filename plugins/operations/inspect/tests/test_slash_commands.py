@@ -150,7 +150,9 @@ def test_context_shows_what_fills_the_window(harness: Make) -> None:
 
 
 def test_context_does_not_count_picture_data_as_text(harness: Make) -> None:
-    picture = ModelResponse((TextBlock("a"), ImageBlock("image/png", "A" * 40_000)), "end")
+    picture = ModelResponse(
+        (TextBlock("a"), ImageBlock("image/png", "A" * 40_000, origins=())), "end"
+    )
     h = harness(Inspect, model=[picture])
     h.send("x")
     assert cells(h.send("/context").text, "History in 2 messages")[0] < 200

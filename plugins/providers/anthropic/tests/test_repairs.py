@@ -16,7 +16,7 @@ from hookline_hookspecs import (
 )
 from support.anthropic_server import Reply
 
-PICTURE = Message("user", (TextBlock("look"), ImageBlock("image/png", "iVBORw0KGgo=")))
+PICTURE = Message("user", (TextBlock("look"), ImageBlock("image/png", "iVBORw0KGgo=", origins=())))
 
 
 def refusal(message):

@@ -26,7 +26,7 @@ from support.anthropic_server import Reply, Use
 
 from .conftest import LOOK, MakeTalk, request
 
-PICTURE = ImageBlock("image/png", "iVBORw0KGgo=")
+PICTURE = ImageBlock("image/png", "iVBORw0KGgo=", origins=())
 
 
 async def test_request_has_exactly_these_fields(talk: MakeTalk) -> None:

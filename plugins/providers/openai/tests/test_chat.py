@@ -20,7 +20,7 @@ from hookline_hookspecs import (
 )
 from support.openai_server import OpenAIServer, Reply, Use
 
-PNG = ImageBlock("image/png", "iVBORw0KGgo=")
+PNG = ImageBlock("image/png", "iVBORw0KGgo=", origins=())
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 TOOLS = tuple(ToolSchema(f"tool_{i}", f"Tool number {i}.", PATH) for i in range(10))
 

@@ -23,7 +23,7 @@ from support.openai_server import Reply
 
 NONE = {"type": "object", "properties": {}}
 TOOLS = tuple(ToolSchema(name, "A tool.", NONE) for name in ("read_file", "mcp__odd"))
-PICTURE = Message("user", (TextBlock("look"), ImageBlock("image/png", "iVBORw0KGgo=")))
+PICTURE = Message("user", (TextBlock("look"), ImageBlock("image/png", "iVBORw0KGgo=", origins=())))
 
 
 def refusing(is_bad, message, status=400, **error):
@@ -72,7 +72,7 @@ async def test_picture_that_a_model_cannot_see_is_left_out(serve, connect, statu
 
 
 async def test_single_bad_picture_is_left_out_and_others_are_sent(serve, connect):
-    bad = Message("user", (ImageBlock("image/png", "AAAA"),))
+    bad = Message("user", (ImageBlock("image/png", "AAAA", origins=()),))
     server = serve(refusing(lambda body: "AAAA" in body, "Could not process image"))
     provider = connect(server)
     assert (await ask(provider, bad))[0] == "ok"

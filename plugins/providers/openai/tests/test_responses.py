@@ -62,7 +62,7 @@ async def test_responses_answer_with_everything(ask, stream):
 async def test_responses_request_has_the_expected_fields(serve, connect):
     server = serve(["ok"])
     provider = connect(server, api="responses")
-    png = ImageBlock("image/png", "iVBORw0KGgo=")
+    png = ImageBlock("image/png", "iVBORw0KGgo=", origins=())
     messages = (
         Message("user", (TextBlock("look"), png), context="<context/>"),
         Message("assistant", (TextBlock("I will"), ToolCall("c1", "look", {"b": 1, "a": 2}))),

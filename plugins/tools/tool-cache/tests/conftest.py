@@ -67,7 +67,7 @@ class Shop(Plugin[NoConfig]):
     @tool(read_only=True, cache_ttl=60)
     def rich(self) -> ToolResult:
         """Notes, a picture and a value."""
-        images = (ImageBlock("image/png", "AAAA"),)
+        images = (ImageBlock("image/png", "AAAA", origins=()),)
         data = {"ran": self._again()}
         notes = ("a note",)
         return ToolResult(ToolCall("", "rich", {}), "text", notes=notes, data=data, images=images)

@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hookline_hookspecs import Context, ImageBlock, Refused, ToolOutput
+from hookline_hookspecs import Context, ImageBlock, Origin, Refused, ToolOutput
 from hookline_hookspecs.image_kinds import image_kind
+
+from .names import full_name
 
 MAX_IMAGE_BYTES = 5_000_000
 """Bytes of one image."""
@@ -66,7 +68,8 @@ async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> T
     Raises:
         Refused: a guard refuses the text.
     """
-    texts, images = _convert_content(result.content or ())
+    origins = (Origin("outside", f"tool {full_name(server, tool)}"),)
+    texts, images = _convert_content(result.content or (), origins)
     if not any(texts) and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
     text = "\n\n".join(one for one in texts if one)
@@ -80,7 +83,9 @@ async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> T
     return ToolOutput(passed, images=tuple(images), data=result.structured_content)
 
 
-def _convert_content(content: Iterable[Any]) -> tuple[list[str], list[ImageBlock]]:
+def _convert_content(
+    content: Iterable[Any], origins: tuple[Origin, ...]
+) -> tuple[list[str], list[ImageBlock]]:
     texts: list[str] = []
     images: list[ImageBlock] = []
     for part in content:
@@ -88,7 +93,7 @@ def _convert_content(content: Iterable[Any]) -> tuple[list[str], list[ImageBlock
         if kind == "text":
             texts.append(part.text)
         elif kind == "image":
-            image = _image(part.mime_type, part.data)
+            image = _image(part.mime_type, part.data, origins)
             if isinstance(image, str):
                 texts.append(image)
             elif len(images) < MAX_IMAGES:
@@ -111,7 +116,7 @@ def _resource(resource: Any) -> str:
     return f"[resource {resource.uri} left out: {resource.mime_type or 'not text'}]"
 
 
-def _image(mime: str, data: str) -> ImageBlock | str:
+def _image(mime: str, data: str, origins: tuple[Origin, ...]) -> ImageBlock | str:
     """Return the image, or a text that says why it is left out."""
     if len(data) > MAX_IMAGE_BYTES * 4 // 3 + 4:
         return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
@@ -124,4 +129,4 @@ def _image(mime: str, data: str) -> ImageBlock | str:
     found = image_kind(decoded[:16])
     if found is None or found.mime != mime:
         return f"[image left out: not a PNG, JPEG, GIF or WebP image of the type {mime[:60]}]"
-    return ImageBlock(mime, data)
+    return ImageBlock(mime, data, origins=origins)

@@ -182,7 +182,8 @@ async def screenshot(tab: BrowserTab) -> ImageBlock:
     data = await tab.answer(tab.page.screenshot(type="jpeg", quality=70, timeout=8_000), 15)
     if len(data) > MAX_IMAGE_BYTES:
         raise ToolError("the picture is too large")
-    return ImageBlock("image/jpeg", base64.b64encode(data).decode("ascii"), tab.origins())
+    encoded = base64.b64encode(data).decode("ascii")
+    return ImageBlock("image/jpeg", encoded, origins=tab.origins())
 
 
 async def close(tab: BrowserTab) -> bool:
