@@ -38,6 +38,19 @@ def test_missing_key_without_an_erasure_is_reported(worked: Home) -> None:
     assert (code, found["what"]) == (1, "unknown_key")
 
 
+def test_row_forged_with_an_erased_key_is_reported(worked: Home) -> None:
+    rows = worked.rows()
+    assert worked.cli("audit erase terminal:default --yes").exit_code == 0
+    assert worked.verify()[0] == 0
+    worked.sql(
+        "INSERT INTO audit_rows (node, n, at, channel, session, turn, kind, verdict, kid, body) "
+        "SELECT 'forged', 1, at, channel, session, turn, kind, 'allowed', kid, body "
+        "FROM audit_rows ORDER BY at LIMIT 1"
+    )
+    code, found = worked.verify()
+    assert (code, found["what"], found["erased"]) == (1, "inserted", len(rows) + 1)
+
+
 @pytest.mark.slow
 def test_deleting_the_last_session_of_a_chat_erases_it(worked: Home) -> None:
     from importlib.metadata import entry_points

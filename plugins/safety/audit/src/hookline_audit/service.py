@@ -161,9 +161,11 @@ class AuditService:
         row = AuditRow(
             "access", "a chat", "erased", chat.partition(":")[0], actor=by or person_here()
         )
-        row.detail = {"keys": kids}
 
         def destroy(tx: Transaction) -> None:
+            # The number of unreadable rows is recorded, so that none can be added later.
+            counts = {kid: tx.fetch("count_rows_of_key", kid=kid)[0]["n"] for kid in kids}
+            row.detail = {"keys": kids, "rows": counts}
             for kid in kids:
                 tx.execute("drop_key", kid=kid)
 

@@ -22,6 +22,8 @@ class VerificationReport:
     deleted inserted moved truncated gap unknown_key checkpoint anchor``. Both are empty if all is
     well. ``nodes`` holds lowest number, highest number and count of the rows of each node,
     ``erasures`` the keys destroyed on purpose, and ``missing`` a row for each missing key.
+    ``unreadable`` holds the rows of each missing key, and ``erased_rows`` how many it had when it
+    was destroyed.
     """
 
     rows: int = 0
@@ -35,6 +37,8 @@ class VerificationReport:
     nodes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     erasures: set[str] = field(default_factory=set)
     missing: dict[str, int] = field(default_factory=dict)
+    unreadable: dict[str, list[int]] = field(default_factory=dict)
+    erased_rows: dict[str, int] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -179,8 +183,11 @@ def _count_row(
     if entry.state == "erased":
         report.erased += 1
         report.missing.setdefault(row["kid"], seq)
+        report.unreadable.setdefault(row["kid"], []).append(seq)
     elif entry.state == "ok" and row["kind"] == "access" and row["verdict"] == "erased":
-        report.erasures.update(entry.personal.get("detail", {}).get("keys", ()))
+        detail = entry.personal.get("detail", {})
+        report.erasures.update(detail.get("keys", ()))
+        report.erased_rows.update(detail.get("rows", {}))
 
 
 def _check_numbers(report: VerificationReport, before: Mapping[str, int]) -> None:
@@ -202,6 +209,14 @@ def _check_keys(report: VerificationReport) -> None:
                 f"row {seq} cannot be read: its key {kid} is gone, and no row records an erasure"
             )
             report.fail("unknown_key", seq, reason)
+        rows = report.unreadable[kid]
+        count = report.erased_rows.get(kid, len(rows))
+        if len(rows) > count:
+            reason = (
+                f"{len(rows)} rows have the erased key {kid}, which had {count} when it was "
+                "erased: rows were inserted"
+            )
+            report.fail("inserted", rows[count], reason)
 
 
 def _describe(entry: AuditEntry) -> str:

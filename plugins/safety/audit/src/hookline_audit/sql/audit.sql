@@ -8,6 +8,9 @@ SELECT kid, wrapped FROM audit_keys WHERE chat = :chat ORDER BY kid LIMIT 1;
 -- name: keys_of
 SELECT kid FROM audit_keys WHERE chat = :chat;
 
+-- name: count_rows_of_key
+SELECT COUNT(*) AS n FROM audit_rows WHERE kid = :kid;
+
 -- name: all_keys
 SELECT kid, wrapped FROM audit_keys;
 
