@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -139,7 +140,7 @@ def test_parse_rejects_invalid_times(text: str, part: str) -> None:
 
 
 def test_tomorrow_shortly_after_midnight_is_rejected_as_ambiguous() -> None:
-    with pytest.raises(ScheduleError, match=r'such as "2026-11-23 9:00"'):
+    with pytest.raises(ScheduleError, match=r'such as "2026-11-23 09:00"'):
         parse_schedule("tomorrow 9:00", BERLIN, timestamp_of("2026-11-22T01:30+01:00"))
 
 
@@ -348,3 +349,31 @@ def test_rare_cron_time_is_found_over_several_clock_changes(zone: str) -> None:
         assert found is not None
         wall = datetime.fromtimestamp(found, ZoneInfo(zone))
         assert (wall.month, wall.day, wall.hour, wall.minute) == (month, 4, 0, 0)
+
+
+REFUSED = st.sampled_from(
+    [
+        "tomorrow", "tomorrow 9:00", "today", "today at noon", "today 99:00", "tomorrow at noon",
+        "every monday", "every monday at noon or so", "every weekday at 25:00", "every day at x y",
+        "every fortnight", "in a while", "*/90 * * * *", "0 */36 * * *", "0 0 */40 * *",
+        "0 9 * * * *", "9:00", "2030-01-31", "every 5 seconds",
+    ]
+)  # fmt: skip
+
+
+@given(REFUSED, st.integers(0, 24 * 60 - 1))
+def test_every_suggestion_is_accepted(text, minute):
+    now = datetime(2026, 11, 22, tzinfo=UTC).timestamp() + minute * 60
+    try:
+        parse_schedule(text, "UTC", now)
+    except ScheduleError as error:
+        for suggestion in re.findall(r'"([^"]+)"', str(error).replace(repr(text), "")):
+            if suggestion not in ("tomorrow",):
+                early = suggestion.startswith("tomorrow") and minute < 4 * 60
+                assert early or parse_schedule(suggestion, "UTC", now)
+
+
+@pytest.mark.parametrize("text", ["*/90 * * * *", "0 */24 * * *", "0 9 */31 * *"])
+def test_step_longer_than_its_field_is_refused(text):
+    with pytest.raises(ScheduleError, match="is longer than the"):
+        parse_schedule(text, "UTC", 0.0)

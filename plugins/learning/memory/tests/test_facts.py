@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
+from hookline_memory.duplicates import compare_facts
 
 from .conftest import DAY, facts_in
 
@@ -288,3 +289,16 @@ def test_chat_without_facts_reads_no_table(memory: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(type(storage), "fetch", counted)
     assert memory.told("connect to the staging database") == []
     assert read == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The user likes tea.", "the  user likes TEA"),
+        ("用户喜欢茶。", "用户喜欢茶"),
+        ("用户 喜欢 茶", "用户喜欢茶。"),
+        ("ユーザーはお茶が好きです。", "ユーザーはお茶が好きです"),
+    ],
+)
+def test_facts_equal_but_for_case_blanks_and_full_stop_are_duplicates(old, new):
+    assert compare_facts(old, new) is False

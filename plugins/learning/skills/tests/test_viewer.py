@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hookline.testing import assert_prompt_stable, calls
+from hookline_skills.frontmatter import parse_document
 from hookline_skills.viewer import LIST_HEADER
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -235,3 +236,19 @@ def test_pages_of_any_text_add_up(text: str) -> None:
     pages = _split_pages(text)
     assert "".join(pages) == text
     assert all(len(page) <= PAGE_CHARS for page in pages)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Deploys: all of it",
+        '"Deploys" the app: fast',
+        "Deploys the app\n  and then: tests it",
+        "\tDeploys\tthe: app",
+        "'Deploys' it's app",
+    ],
+)
+def test_description_that_is_not_yaml_is_read(description):
+    document = parse_document(f"---\nname: deploy\ndescription: {description}\n---\nbody")
+    assert document.front.description.split() == description.strip().split()
+    assert document.warnings

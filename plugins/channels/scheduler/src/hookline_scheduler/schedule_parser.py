@@ -32,6 +32,10 @@ MAX_TEXT_CHARS = 200
 MAX_SET_BACK = 3 * HOUR
 """If the clock is set back by less, a time that has run already is not repeated. Debian's cron uses
 the same three hours."""
+FIRST_EXAMPLE_TIME = (9, 0)
+"""From this hour and minute on, the examples of errors name tomorrow."""
+_FIELD_RANGES = (60, 24, 31, 12, 7)
+"""The values of the five fields of a cron expression."""
 EXAMPLES = (
     'write a cron expression ("0 9 * * 1-5"), an interval ("every 2h"), or one time '
     '("in 20 minutes", "tomorrow 9:00", "2030-01-31 18:00")'
@@ -201,7 +205,7 @@ def _every(rest: str, words: str, zone: str, now: float) -> Schedule:
     time = time.removeprefix("at ")
     if fields := _DAYS.get(day.removesuffix("s")):
         if time:
-            hour, minute = _clock(time, words)
+            hour, minute = _clock(time, words, f"every {day}")
             return _cron(f"{minute} {hour} * * {fields}", zone, now)
         if day != "day":
             raise ScheduleError(f'{words!r} lacks a time; write "every {day} 9:00"')
@@ -236,12 +240,13 @@ def _within(seconds: int, words: str) -> int:
 def _near(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
     """Parse ``today 18:00`` and ``tomorrow 9:00``."""
     day, _, time = lower.partition(" ")
-    hour, minute = _clock(time.removeprefix("at "), words)
     here = datetime.fromtimestamp(now, find_zone(zone))
+    late = (here.hour, here.minute) >= FIRST_EXAMPLE_TIME or (day == "tomorrow" and here.hour >= 4)
+    hour, minute = _clock(time.removeprefix("at "), words, "tomorrow" if late else "today")
     if day == "tomorrow" and here.hour < 4:
         raise ScheduleError(
             f'it is {here:%H:%M}, so "tomorrow" may mean today; write the date, such as '
-            f'"{here.date() + timedelta(days=1)} {hour}:{minute:02}"'
+            f'"{here.date() + timedelta(days=1)} {hour:02}:{minute:02}"'
         )
     that_day = here.date() + timedelta(days=day == "tomorrow")
     return _once(datetime.combine(that_day, datetime.min.time()), hour, minute, words, zone, now)
@@ -293,8 +298,11 @@ def _ahead(at: float, words: str, zone: str, now: float) -> OneTimeSchedule:
     return OneTimeSchedule(at)
 
 
-def _clock(time: str, words: str) -> tuple[int, int]:
-    """Return hour and minute of ``9:00``, ``18:30``, ``9am`` or ``9:30 pm``."""
+def _clock(time: str, words: str, day: str) -> tuple[int, int]:
+    """Return hour and minute of ``9:00``, ``18:30``, ``9am`` or ``9:30 pm``.
+
+    ``day`` stands before the time in the example of an error.
+    """
     match = _TIME.fullmatch(time)
     if match and (match[2] or match[3]):
         hour, minute = int(match[1]), int(match[2] or 0)
@@ -304,7 +312,6 @@ def _clock(time: str, words: str) -> tuple[int, int]:
             hour = 24
         if hour < 24 and minute < 60:
             return hour, minute
-    day = words.split()[0] if not words.lower().startswith("every") else words.rsplit(" ", 1)[0]
     raise ScheduleError(f'{words!r} lacks a time of day; write "{day} 9:00" or "{day} 18:30"')
 
 
@@ -321,6 +328,7 @@ def _cron(expression: str, zone: str, now: float) -> CronSchedule:
         )
     if len(fields) != 5:
         raise ScheduleError(f"{expression!r} is not a time; {EXAMPLES}")
+    _check_steps(fields, expression)
     try:
         CronSim(expression, datetime.fromtimestamp(now, find_zone(zone)))
     except (CronSimError, AssertionError, ValueError) as error:
@@ -332,6 +340,22 @@ def _cron(expression: str, zone: str, now: float) -> CronSchedule:
     if found.after(now) is None:
         raise ScheduleError(f"{expression!r} never comes; {EXAMPLES}")
     return found
+
+
+def _check_steps(fields: list[str], expression: str) -> None:
+    """Refuse ``*/90``, which cron takes for the first value only."""
+    for number, (field, size) in enumerate(zip(fields, _FIELD_RANGES, strict=True)):
+        for step in re.findall(r"/([0-9]{1,6})", field):
+            if int(step) < size:
+                continue
+            unit = ("minutes", "hours", "days", "months", "weekdays")[number]
+            example = f'write "every {step} {unit}"' if number < 3 else EXAMPLES
+            if number < 3 and int(step) == 0:
+                example = EXAMPLES
+            raise ScheduleError(
+                f"{expression!r}: /{step} is longer than the {size} {unit} of its field, so it "
+                f"would run once in that time; {example}"
+            )
 
 
 def format_time(at: float, zone: str) -> str:

@@ -8,6 +8,7 @@ in a negation are never duplicates.
 from __future__ import annotations
 
 import math
+import unicodedata
 
 from .terms import negations, whole_words
 
@@ -23,8 +24,16 @@ def common_words(new: str) -> str:
     return " ".join(words[: math.ceil(len(words) / (1 + MAX_ADDED_SHARE))])
 
 
+def _letters(fact: str) -> str:
+    """The fact without case, blanks and closing punctuation, in any script."""
+    folded = unicodedata.normalize("NFKC", fact).casefold()
+    return "".join(folded.split()).rstrip(".!。．｡！")
+
+
 def compare_facts(old: str, new: str) -> bool | None:
     """Return None if the facts differ, else whether ``new`` says more than ``old``."""
+    if _letters(old) == _letters(new):
+        return False
     before, after = whole_words(old), whole_words(new)
     if not before or not after:
         return False if old.casefold() == new.casefold() else None

@@ -21,6 +21,8 @@ FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata
 """The fields of agentskills.io; others are an error when validated, a warning when loaded."""
 _PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.*\S)[ \t]*")
 
+_FIELD = re.compile(r"([A-Za-z][\w-]*):(?=\s|$)(.*)")
+
 
 class InvalidFrontMatter(ValueError):
     """The text cannot be read as a skill; the error text says why."""
@@ -122,11 +124,14 @@ def _loaded(front: str) -> tuple[dict[str, Any], list[str]]:
     except yaml.YAMLError as error:
         try:
             values = _yaml(_quoted(front))
+            warnings = ["a value contains a colon and needs quotes"]
         except yaml.YAMLError:
-            raise InvalidFrontMatter(
-                f"its front matter is not valid YAML: {yaml_problem(error)}"
-            ) from None
-        warnings = ["a value contains a colon and needs quotes"]
+            values = _plain_fields(front)
+            if "description" not in values:
+                raise InvalidFrontMatter(
+                    f"its front matter is not valid YAML: {yaml_problem(error)}"
+                ) from None
+            warnings = [f"its front matter is not valid YAML ({yaml_problem(error)})"]
     if not isinstance(values, dict):
         raise InvalidFrontMatter("its front matter must consist of lines `field: value`")
     return {str(key): value for key, value in values.items() if isinstance(key, str)}, warnings
@@ -150,6 +155,27 @@ def _quoted(front: str) -> str:
             line = "{}: '{}'".format(found[1], found[2].replace("'", "''"))
         lines.append(line)
     return "\n".join(lines)
+
+
+def _plain_fields(front: str) -> dict[str, str]:
+    """The fields of a front matter that is not YAML, as people write it: a line that does not
+    begin with a field continues the one before, and quotes around a value are left out."""
+    fields: dict[str, str] = {}
+    name = ""
+    for line in front.split("\n"):
+        if found := _FIELD.match(line):
+            name = found[1]
+            fields[name] = found[2].strip()
+        elif name:
+            fields[name] = f"{fields[name]} {line.strip()}".strip()
+    return {key: _unquoted(value) for key, value in fields.items()}
+
+
+def _unquoted(value: str) -> str:
+    value = re.sub(r"\A[|>][+-]?\s+", "", value)
+    if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
+        return value[1:-1]
+    return value
 
 
 def _scalars(value: Any) -> str:
