@@ -1,6 +1,7 @@
 """The command ``hookline``. ``--version`` answers before anything else is imported."""
 
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
@@ -8,8 +9,10 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         from hookline import __version__
 
-        sys.stdout.write(f"hookline {__version__}\n")
-        return
+        with suppress(OSError, AttributeError):  # full or closed: the command line says so
+            sys.stdout.write(f"hookline {__version__}\n")
+            sys.stdout.flush()
+            return
     import gc
 
     gc.disable()  # until the runtime is open: startup creates many objects and frees few

@@ -24,6 +24,7 @@ from .catalog import Catalog, CommandEntry, not_installed
 from .command_guards import check_command
 from .command_line import CoreCommandLine
 from .output import FAILED, INTERRUPTED, USAGE, err
+from .standard_streams import missing_part, unwritable_output, written_output
 
 log = logging.getLogger("hookline.cli")
 
@@ -55,6 +56,20 @@ def start(
 
 def run(arguments: Sequence[str]) -> None:
     """Run ``hookline`` with these arguments and exit."""
+    if missing := missing_part():
+        err(f"hookline: {missing}")
+        raise SystemExit(FAILED)
+    try:
+        with written_output():
+            _run(arguments)
+    except OSError as error:
+        if (sentence := unwritable_output(error)) is None:
+            raise
+        err(f"hookline: {sentence}")
+        raise SystemExit(FAILED) from None
+
+
+def _run(arguments: Sequence[str]) -> None:
     # Replace characters that the locale cannot print. Streams in tests have no `reconfigure`.
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
     words = _take_home(list(arguments))
@@ -130,6 +145,8 @@ def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) 
     except HooklineError as error:
         raise CommandError(f"{_where(words, line)}: {error}", FAILED) from None
     except Exception as error:
+        if unwritable_output(error) is not None:
+            raise
         # Typer bundles its own Click and a plugin may use another: check for methods, not types.
         if callable(getattr(error, "show", None)):
             return _show_usage_error(error, line)
