@@ -234,6 +234,16 @@ def test_calls_of_a_sub_agent_need_approval(harness: Make, approve: str, text: s
     assert results(h, approve=approve)[0].text.startswith(text)
 
 
+def test_identical_calls_of_two_sub_agents_ask_once_at_a_terminal(harness: Make) -> None:
+    tasks = [calls("delegate", task="x 1"), calls("delegate", task="x 2")]
+    model = Script(
+        go=[tasks, "so"], x=[calls("touch", name="odd"), lambda r: r.messages[-1].blocks[0].text]
+    )
+    h = harness(Guard, Delegate, SampleTools, model=model, answers=["Allow once"])
+    assert [result.text for result in results(h, approve="ask")] == ["made odd"] * 2
+    assert len(h.hooks["on_question"]) == 1
+
+
 def test_long_report_is_cut_in_the_middle(harness: Make) -> None:
     reply = "BEGIN" + "x" * 50_000 + "END"
     h = harness(Delegate, model=Script(go=[calls("delegate", task="x"), "so"], x=[reply]))

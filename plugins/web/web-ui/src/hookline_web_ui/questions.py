@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,7 +52,10 @@ class PageQuestions:
     """
 
     def __init__(
-        self, host: Host, live: LiveTurns, notify: Callable[[StoredQuestion, str], Awaitable[None]]
+        self,
+        host: Host,
+        live: LiveTurns,
+        notify: Callable[[StoredQuestion, str], Coroutine[Any, Any, None]],
     ) -> None:
         self._host, self._live, self._notify = host, live, notify
         self._shown: dict[str, tuple[str, Chat]] = {}
