@@ -84,8 +84,8 @@ def test_ask_rule_asks_and_allow_rule_of_the_mode_ask_does_not(harness: MakeHarn
     assert texts[:3] == ["ran git commit -m x", "wrote src/a", "ran git push"]
     assert texts[3].startswith("Denied: it may change something")
     assert [question.reason for question in h.questions] == [
-        "the rule bash(git push *) in config.yaml asks about `git push`",
-        "it may change something, so it needs a yes (mode ask)",
+        "The rule bash(git push *) in config.yaml asks about `git push`",
+        "It may change something, so it needs a yes (mode ask)",
     ]
 
 
