@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import Host, StoreError, WorkDistribution
 from hookline_hookspecs.drivers import Store
+from hookline_hookspecs.strict_json import read_json
 
 SEND_INTERVAL = 0.1
 """Seconds."""
@@ -123,25 +124,37 @@ class Relay:
                 if not payload:
                     await _called(missed)
                     continue
-                process, batch, number, count, text = payload.split(" ", 4)
-                if process == self.id:
-                    continue
-                known = pieces.get(process)
-                if known is None or known[0] != batch:
-                    known = pieces[process] = (batch, [])
-                if len(known[1]) != int(number):
-                    continue  # an earlier piece is lost
-                known[1].append(text)
-                if len(known[1]) == int(count):
-                    del pieces[process]
-                    self._handle_all(process, json.loads("".join(known[1])), handle)
-                while len(pieces) > MAX_PARTIAL_BATCHES:
-                    del pieces[next(iter(pieces))]
+                try:
+                    self._take(payload, pieces, handle)
+                except ValueError as error:  # anything may have sent it
+                    self._host.log.debug("a notification is not a batch of events: %s", error)
+
+    def _take(
+        self,
+        payload: str,
+        pieces: dict[str, tuple[str, list[str]]],
+        handle: Callable[[str, Event], None],
+    ) -> None:
+        """Handle the batch that a payload completes. Raises ``ValueError``."""
+        process, batch, number, count, text = payload.split(" ", 4)
+        if process == self.id:
+            return
+        known = pieces.get(process)
+        if known is None or known[0] != batch:
+            known = pieces[process] = (batch, [])
+        if len(known[1]) != int(number):
+            return  # an earlier piece is lost
+        known[1].append(text)
+        if len(known[1]) == int(count):
+            del pieces[process]
+            self._handle_all(process, read_json("".join(known[1]), any_text=True), handle)
+        while len(pieces) > MAX_PARTIAL_BATCHES:
+            del pieces[next(iter(pieces))]
 
     def _handle_all(
-        self, process: str, events: list[Event], handle: Callable[[str, Event], None]
+        self, process: str, events: object, handle: Callable[[str, Event], None]
     ) -> None:
-        for event in events:
+        for event in events if isinstance(events, list) else ():
             try:
                 handle(process, event)
             except Exception:  # must not affect the other events

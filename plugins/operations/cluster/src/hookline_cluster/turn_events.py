@@ -11,7 +11,7 @@ import json
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from hookline_hookspecs import (
@@ -25,6 +25,7 @@ from hookline_hookspecs import (
     Turn,
 )
 from hookline_hookspecs.drivers import Store
+from hookline_hookspecs.strict_json import InvalidJson, read_json_object
 
 log = logging.getLogger("hookline.plugin.cluster")
 TURN_EVENTS_TOPIC = "cluster:news:"
@@ -151,8 +152,20 @@ async def receive_turn_events(host: Host, channel: str) -> None:
     """Pass events of turns in other processes to a channel of this process, until cancelled."""
     async with host.services[Store].listen(TURN_EVENTS_TOPIC + channel) as payloads:
         async for payload in payloads:
-            if payload:
-                host.signals.send("remote_turn", RemoteTurnEvent(**json.loads(payload)))
+            if payload and (event := _read_event(payload, channel)) is not None:
+                host.signals.send("remote_turn", event)
+
+
+def _read_event(payload: str, channel: str) -> RemoteTurnEvent | None:
+    """The event of a payload, which anything may have sent; None if it is none of ``channel``."""
+    try:
+        event = RemoteTurnEvent(**read_json_object(payload, any_text=True))
+    except (InvalidJson, TypeError) as error:
+        log.debug("a notification is not an event of a turn: %s", error)
+        return None
+    values = (getattr(event, one.name) for one in fields(event))
+    is_valid = event.channel == channel and all(isinstance(one, str) for one in values)
+    return event if is_valid else None
 
 
 def encode_payload(payload_data: Mapping[str, Any]) -> str:

@@ -17,12 +17,14 @@ from .connection import PgConnection, TransactionConflict
 
 LOCK = f"SELECT pg_advisory_xact_lock({0x484F4F4B})"
 """The lock under which one process at a time creates or changes tables."""
+_IS_SET_UP = """SELECT 1 WHERE to_regproc('hookline_fence') IS NOT NULL
+AND to_regclass('channel_key') IS NOT NULL"""
 _SETUP = Path(__file__).with_name("setup.sql")
 
 
 def set_up(connection: PgConnection, schema: str) -> None:
     """Create the store's own tables, and their ``schema`` unless it is empty."""
-    if connection.fetch("SELECT 1 WHERE to_regproc('hookline_fence') IS NOT NULL"):
+    if connection.fetch(_IS_SET_UP):
         return
     with _transaction(connection):
         if schema:

@@ -87,13 +87,18 @@ class Node:
         self._beat_connection = _NodeConnection(where)
         self._notice_connection = _NodeConnection(where)
         self.notices = Notices(self._notice_connection.query)
-        self._changes = channel(where.schema, CHANGES_TOPIC)
+        self.channel_key = ""
+        """The key of :func:`.topics.channel`, after :meth:`join`."""
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def fence(self, number: int, transaction: int) -> str:
         """The first statement of each transaction of the writer ``number``."""
         return f"SELECT hookline_fence('{self.id}', {number}, {transaction})"
+
+    @property
+    def _changes(self) -> str:
+        return channel(self.channel_key, CHANGES_TOPIC)
 
     def change_statement(self, tables: Iterable[str]) -> str:
         """The statement that announces a change of ``tables`` to other processes.
@@ -118,6 +123,7 @@ class Node:
 
     def join(self, writers: int) -> None:
         """Register this process with its writers and start its heartbeat. Raises ``StoreError``."""
+        self.channel_key = self._connection.query("channel_key")[0]["key"]
         pid = os.getpid()
         process = {"pid": pid, "started": _started(pid), "host": _host()}
         self._connection.query("join", id=self.id, name=self._name, **process)

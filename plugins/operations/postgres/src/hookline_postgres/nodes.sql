@@ -56,6 +56,9 @@ SELECT pg_notify(:channel, :payload);
 SELECT count(pg_notify(channel, payload))
 FROM unnest(CAST(:channels AS TEXT[]), CAST(:payloads AS TEXT[])) AS notices (channel, payload);
 
+-- name: channel_key
+SELECT key FROM channel_key;
+
 -- name: is_set_up
 SELECT 1 WHERE to_regclass('nodes') IS NOT NULL;
 

@@ -15,6 +15,11 @@ CREATE TABLE IF NOT EXISTS writers (
 -- When it was last heard of, by the database's clock; apart, since transactions lock rows of nodes.
 CREATE TABLE IF NOT EXISTS beats (id TEXT PRIMARY KEY, beat DOUBLE PRECISION NOT NULL);
 CREATE TABLE IF NOT EXISTS owners (key TEXT PRIMARY KEY, node TEXT, epoch BIGINT NOT NULL);
+-- Part of the names of the channels of NOTIFY, which every role of the server can use: only who may
+-- read this table can send or hear notifications of these processes.
+CREATE TABLE IF NOT EXISTS channel_key (one BOOLEAN PRIMARY KEY CHECK (one), key TEXT NOT NULL);
+INSERT INTO channel_key VALUES (TRUE, gen_random_uuid()::TEXT || gen_random_uuid()::TEXT)
+ON CONFLICT DO NOTHING;
 -- What each writing transaction begins with: its process keeps its rows until it has committed.
 CREATE OR REPLACE FUNCTION hookline_fence(process TEXT, writer BIGINT, this BIGINT)
 RETURNS VOID LANGUAGE plpgsql AS $$

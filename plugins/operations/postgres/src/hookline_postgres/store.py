@@ -79,7 +79,8 @@ class PostgresStore:
             await self._disconnect()
             raise
         self._open = True
-        self._listener.count_changes()  # early, so that it listens when it is needed
+        # Early, so that it listens when it is needed.
+        self._listener.count_changes(self._node.channel_key)
 
     async def close(self) -> None:
         """Finish pending writes and disconnect."""
@@ -180,7 +181,7 @@ class PostgresStore:
                 f"The notification for {topic!r} is longer than {MAX_PAYLOAD_BYTES:,} bytes."
             )
         self._expect_open()
-        await self._node.notices.send(channel(self._where.schema, topic), payload)
+        await self._node.notices.send(channel(self._node.channel_key, topic), payload)
 
     def listen(self, topic: str) -> AbstractAsyncContextManager[AsyncIterator[str]]:
         """The notifications of ``topic`` from now on, by any process."""

@@ -39,9 +39,13 @@ SHARED_TABLES = (ANY_TABLE, "kv")
 
 
 @lru_cache(maxsize=512)
-def channel(schema: str, topic: str) -> str:
-    """The name of PostgreSQL's channel for ``topic``."""
-    name = f"{schema}\0{topic}".encode("utf-8", "replace")
+def channel(key: str, topic: str) -> str:
+    """The name of PostgreSQL's channel for ``topic``.
+
+    Every role of the server may send to a channel and listen on it, so its name needs the ``key``
+    of the schema, which lies in a table.
+    """
+    name = f"{key}\0{topic}".encode("utf-8", "replace")
     return f"hookline_{hashlib.sha256(name).hexdigest()[:40]}"
 
 
@@ -56,7 +60,7 @@ class TopicListener:
 
     def __init__(self, where: DatabaseAddress, node: str) -> None:
         """``node`` is this process's id."""
-        self._where, self._node = where, node
+        self._where, self._node, self._key = where, node, ""
         self._topics = Topics()
         self._is_counting = False
         self._counts: Counter[str] = Counter()  # by table
@@ -86,8 +90,9 @@ class TopicListener:
         counts = self._counts.copy().items()  # another thread adds to them
         return sum(n for name, n in counts if name.startswith(prefix) or name in SHARED_TABLES)
 
-    def count_changes(self) -> None:
-        """Start to count the writes of other processes."""
+    def count_changes(self, key: str) -> None:
+        """Start to count the writes of other processes; ``key`` is that of :func:`channel`."""
+        self._key = key
         self._is_counting = True
         with self._changed:
             self._start()
@@ -176,7 +181,7 @@ class TopicListener:
     def _update_channels(self, raw: psycopg.Connection[Any]) -> None:
         """Listen on exactly the channels that have listeners."""
         topics = [*self._topics.names(), *([CHANGES_TOPIC] if self._is_counting else [])]
-        topics_by_channel = {channel(self._where.schema, topic): topic for topic in topics}
+        topics_by_channel = {channel(self._key, topic): topic for topic in topics}
         for name in topics_by_channel.keys() - self._listened.keys():
             raw.execute(f"LISTEN {name}".encode())
         for name in self._listened.keys() - topics_by_channel.keys():
