@@ -6,9 +6,9 @@ replies core delivers uses ``host.receive`` instead.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .host import Context
 from .inbound import Inbound
@@ -61,6 +61,11 @@ class Conversations(Protocol):
 
     async def steer(self, inbound: Inbound, text: str) -> bool:
         """Add ``text`` to the running turn; return False if there is none."""
+
+    async def check_reading(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Ask the guards of ``pre_tool`` about a call that only reads, by a program of the
+        operator outside of any turn. Raises ``Refused`` if one denies it or would ask a person.
+        """
 
     def queued(self, inbound: Inbound) -> int:
         """Return the number of messages of the chat that are queued."""

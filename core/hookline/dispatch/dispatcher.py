@@ -27,6 +27,7 @@ from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import reply_from_json
 from ..text import clean, new_id
+from ..turn.permission import check_reading
 from .content import inbound_origins
 from .lanes import Lane, Lanes
 from .outbox import Outbox
@@ -360,6 +361,10 @@ class Dispatcher:
         turn.stopping = True
         turn.task.cancel()
         return True
+
+    async def check_reading(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Ask the guards about a call that only reads, outside of a turn. Raises ``Refused``."""
+        await check_reading(self._engine, tool, arguments)
 
     async def steer(self, inbound: Inbound, text: str) -> bool:
         """Add text to the running turn; False if there is none."""

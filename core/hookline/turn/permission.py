@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from hookline_hookspecs.bound_files import BoundFile, CallFiles, changed_files, describe_changes
-from hookline_hookspecs.errors import StoreError
+from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.errors import Refused, StoreError
+from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.messages import ToolCall
 from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.origins import Origin
@@ -24,9 +27,11 @@ from hookline_hookspecs.tool_results import ToolResult
 from hookline_hookspecs.tools import Tool
 from hookline_hookspecs.verdicts import Answer, Ask, Deny
 
+from .. import clock
+from ..engine import Engine
 from ..questions.ask import AskResult, ask, same_question
 from ..questions.table import AskingCall
-from ..sessions.context import TurnContext
+from ..sessions.context import TurnContext, detached_context
 
 MAX_QUESTIONS = 4
 """Times that a person is asked about one call whose files change in between."""
@@ -102,6 +107,21 @@ async def check_permission(
             ctx.approved = approval.answer is not None
             await approval.remember()
             return permission
+
+
+async def check_reading(engine: Engine, name: str, arguments: Mapping[str, Any]) -> None:
+    """Ask the guards about a call that only reads, by a program of the operator outside of a turn.
+
+    Nobody can be asked then, so a question is a refusal too. Raises ``Refused``.
+    """
+    tool = engine.tools.get(name)
+    ctx = detached_context(engine, Inbound(TERMINAL, "default", "", "", "", received=clock.now()))
+    ctx.tool = None if tool is None else replace(tool, read_only=True)
+    decision = await engine.bus.guard("pre_tool", ctx, ToolCall("", name, dict(arguments)))
+    if isinstance(decision.verdict, Deny):
+        raise Refused(decision.verdict.reason)
+    if isinstance(decision.verdict, Ask) or (tool is not None and tool.approval):
+        raise Refused(f"{name} needs the approval of a person")
 
 
 async def _changes(files: Sequence[BoundFile]) -> list[tuple[BoundFile, BoundFile]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -34,6 +35,7 @@ WAYS_IN = {
     "plugins/channels/webhook/src/hookline_webhook/channel.py": {"receive"},
     "plugins/interop/acp/src/hookline_acp/agent.py": {"submit"},
     "plugins/interop/mcp/src/hookline_mcp_server/agent_turns.py": {"submit"},
+    "plugins/interop/mcp/src/hookline_mcp_server/plugin_tools.py": {"check_reading"},
     "plugins/kits/channelkit/src/hookline_channelkit/ingest.py": {"receive"},
     "plugins/learning/review/src/hookline_review/plugin.py": {"fork"},
     "plugins/operations/commands/src/hookline_commands/plugin.py": {"receive"},
@@ -45,7 +47,7 @@ WAYS_IN = {
 """How each module brings a message or a turn into core: all of these are tried below."""
 _CALL = re.compile(
     r"\b(?:_?host|conversations|_conversations|services\[Conversations\])"
-    r"\.(receive|submit|run_turn|fork|resume)\("
+    r"\.(receive|submit|run_turn|fork|resume|check_reading)\("
 )
 
 
@@ -138,3 +140,50 @@ def test_every_guard_is_asked_on_every_way_in(harness: Make, way: str) -> None:
     h.run(enter(h))
     assert guards <= h.plugin(Guards).seen
     assert h.plugin(Guards).ran == []
+
+
+class Remembers(Plugin):
+    """The tool that a client of the MCP server reads memory with."""
+
+    ran = 0
+
+    @tool(name="memory")
+    def recall(self, action: str, query: str) -> str:
+        """Recall a fact."""
+        self.ran += 1
+        return "the door code is 4711"
+
+
+@pytest.mark.parametrize("refusal", ["denied", "needs approval", "guard is missing"])
+def test_reading_by_an_mcp_client_passes_the_guards(harness: Make, refusal: str) -> None:
+    server = pytest.importorskip("hookline_mcp_server").McpServer
+    h = harness(server, Remembers, *([Guards] if refusal == "denied" else []))
+
+    async def read() -> tuple[bool, str]:
+        runtime = await h.aopen()
+        if refusal == "guard is missing":
+            runtime.engine.bus.missing_guards["lost"] = "the guard 'lost' could not be loaded"
+        if refusal == "needs approval":
+            runtime.engine.tools["memory"].approval = "memory is private"
+        tools = h.plugin(server).caller_tools("stdio")
+        return await tools.call("memory_recall", {"query": "door"})
+
+    is_ok, text = h.run(read())
+    assert not is_ok, text
+    assert text.startswith("Error: ")
+    assert h.plugin(Remembers).ran == 0
+
+
+def test_reading_by_an_mcp_client_has_an_audit_row(harness: Make) -> None:
+    server = pytest.importorskip("hookline_mcp_server").McpServer
+    audit = pytest.importorskip("hookline_audit").AuditPlugin
+    h = harness(server, Remembers, audit)
+
+    async def read() -> tuple[bool, str]:
+        await h.aopen()
+        return await h.plugin(server).caller_tools("http").call("memory_recall", {"query": "door"})
+
+    assert h.run(read()) == (True, "the door code is 4711")
+    rows = [json.loads(line) for line in h.cli("audit show --json").stdout.splitlines()]
+    found = [(row["object"], row["verdict"], row["actor"]) for row in rows]
+    assert found == [("memory_recall", "called", "mcp:http")]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
 from hookline_audit import AuditPlugin
-from hookline_hookspecs import Plugin
+from hookline_hookspecs import Plugin, ToolCall, hookimpl
 
 from .conftest import Home, Works
 
@@ -38,6 +39,27 @@ def test_turn_has_a_row_per_action_and_no_chat_text(home: Home) -> None:
     assert rows[2]["detail"]["arguments"] == digest
     assert {"input", "output", "cost"} <= set(rows[1]["detail"])
     assert "swordfish" not in json.dumps(rows)
+
+
+class Changes(Plugin):
+    """Runs each addition with other numbers than the model asked for."""
+
+    @hookimpl
+    def around_tool(self, ctx: Any, call: ToolCall) -> Any:
+        async def change(call: ToolCall, call_next: Any) -> Any:
+            return await call_next(replace(call, arguments={"left": 4, "right": 4}))
+
+        return change
+
+
+def test_row_has_the_arguments_that_the_tool_ran_with(home: Home) -> None:
+    model = [calls("add", left=1, right=2), "done"]
+    with closing(Harness(AuditPlugin, Works, Changes, home=home.path, model=model)) as h:
+        h.send("add")
+        assert "8" in str(h.model.last.messages[-1].blocks)
+    [row] = home.rows("--kind tool")
+    encoded = json.dumps({"left": 4, "right": 4}, separators=(",", ":"), sort_keys=True).encode()
+    assert row["detail"]["arguments"]["sha256"] == hashlib.sha256(encoded).hexdigest()
 
 
 @pytest.mark.slow

@@ -11,11 +11,13 @@ from hookline_hookspecs import (
     GatewayHost,
     HooklineError,
     Host,
+    Refused,
     Reply,
     Session,
     Tool,
     ToolError,
 )
+from hookline_hookspecs.audit import note
 from hookline_hookspecs.secrets import redacted
 from pydantic import Field
 
@@ -76,10 +78,14 @@ class CallerTools:
         try:
             if (tool := self._tools.get(name)) is None:
                 raise ToolError(f"unknown tool {name[:80]!r}. Tools: {', '.join(self._tools)}")
-            answer = await tool.run(**tool.check(arguments))
+            checked = tool.check(arguments)
+            self._note(name, "called")
+            answer = await tool.run(**checked)
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             is_ok = True
         except HooklineError as error:
+            if isinstance(error, Refused):
+                self._note(name, "denied")
             is_ok = False
             text = f"Error: {error}"
         except Exception:
@@ -87,6 +93,9 @@ class CallerTools:
             is_ok = False
             text = f"Error: {name[:80]} failed. See Hookline's log."
         return is_ok, _truncate_answer(redacted(text))
+
+    def _note(self, name: str, verdict: str) -> None:
+        note(self._host, "tool", name, verdict, actor=f"mcp:{self._caller}")
 
     async def sessions_list(
         self, cursor: Cursor = None, limit: int = DEFAULT_PAGE

@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from hookline_hookspecs import Host, Inbound, Origin, Session, Tool, ToolError, ToolOutput, Turn
+from hookline_hookspecs import (
+    Conversations,
+    Host,
+    Inbound,
+    Origin,
+    Session,
+    Tool,
+    ToolError,
+    ToolOutput,
+    Turn,
+)
 from hookline_hookspecs.host import Stash
 
 TOOL_PLUGINS = {"session_search": "session-search", "memory": "memory", "skill_view": "skills"}
@@ -53,7 +63,9 @@ async def call_tool(host: Host, name: str, /, **arguments: Any) -> str:
             f"plugin {TOOL_PLUGINS[name]} is off. The operator can run `hookline plugins enable "
             f"{TOOL_PLUGINS[name]}`"
         )
-    output = await _run(tool, ReaderContext(host), tool.check(arguments))
+    checked = tool.check(arguments)
+    await host.services[Conversations].check_reading(name, checked)
+    output = await _run(tool, ReaderContext(host), checked)
     if not isinstance(output, ToolOutput):
         return str(output)
     if not output.ok:

@@ -76,6 +76,7 @@ class AuditPlugin(Plugin[AuditConfig]):
         host.services.provide(Audit, self)
         host.signals.connect("on_message", self._record_message)
         host.signals.connect("denied", self._record_denial)
+        host.signals.connect("pre_tool", self._note_arguments)
         host.signals.connect("pre_learn", self._record_learning)
         host.signals.connect("question_closed", self._record_closed_question)
 
@@ -216,6 +217,11 @@ class AuditPlugin(Plugin[AuditConfig]):
         elif denial.hook == "pre_tool" and ctx is not None:
             ctx.stash[f"denied {event.id}"] = denial.plugin
 
+    def _note_arguments(self, call: ToolCall, ctx: Context | None = None) -> None:
+        """Note the arguments as they are checked last: a middleware may have changed them."""
+        if ctx is not None and call.id:
+            ctx.stash[f"arguments {call.id}"] = digest(call.arguments)
+
     def _record_learning(self, lesson: Lesson, ctx: Context | None = None) -> None:
         """Record a text that is about to be remembered."""
         self._put(self._lesson(ctx, lesson, "learnt", {}))
@@ -321,7 +327,8 @@ class AuditPlugin(Plugin[AuditConfig]):
         call, stash = result.call, ctx.stash
         if stash.pop(f"asked {call.id}", False):
             self._record_answer(ctx, call, "denied")
-        detail: dict[str, Any] = {"call": call.id, "arguments": digest(call.arguments)}
+        arguments = stash.pop(f"arguments {call.id}", None) or digest(call.arguments)
+        detail: dict[str, Any] = {"call": call.id, "arguments": arguments}
         detail["result"] = digest(result.text)
         detail["seconds"] = round(result.seconds, 3)
         if by := stash.pop(f"denied {call.id}", ""):
