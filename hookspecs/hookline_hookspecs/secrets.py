@@ -173,6 +173,8 @@ def _encoded(data: bytes) -> Iterator[str]:
     yield data.hex().upper()
     yield data.hex(" ")
     yield data.hex(":")
+    yield "".join(f"%{byte:02x}" for byte in data)
+    yield "".join(f"%{byte:02X}" for byte in data)
     for before in range(3):
         # Only the characters that encode bits of the secret alone, independent of the text around
         # it. Basic authorization, for example, encodes the user's name before it.

@@ -121,3 +121,10 @@ def test_iter_pieces_is_linear_in_time(name: str) -> None:
     assert time.process_time() - began < 30
     assert "".join(piece.source for piece in pieces) == text
     assert len(pieces) < len(text) * 2 / 400
+
+
+@pytest.mark.parametrize("deep", ["> " * 5_000, ">" * 9_000 + " a", "`" * 3_000 + " a " * 3_000])
+def test_what_is_repeated_at_the_start_of_a_piece_leaves_room_for_text(deep: str) -> None:
+    pieces = split_markdown(deep, 4096)
+    assert max(map(len, pieces)) <= 4096
+    assert len(pieces) <= 8

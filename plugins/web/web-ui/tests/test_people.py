@@ -43,6 +43,12 @@ def test_person_sees_own_chats_and_operator_sees_all(play: Any) -> None:
         answer = await ben.client.get(f"/api/events?sessions={session}")
         assert answer.status_code == 404
         assert (await ben.get("/sessions"))["sessions"] == []
+        own = new()
+        await ben.say(own, "mine")
+        await ben.settled(own)
+        for named in (f"{own},{session}", f"{own},{session}@1-1", f"{session}@"):
+            answer = await ben.client.get(f"/api/events?sessions={named}")
+            assert answer.status_code == 404, named
         assert (await ben.get("/sessions?q=secret"))["sessions"] == []
 
         seen = await owner.get(path)

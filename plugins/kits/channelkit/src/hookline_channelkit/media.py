@@ -216,7 +216,7 @@ class FileDownloader:
 def safe_name(name: str) -> str:
     """Return a sender's file name without folders and unsafe characters; may be empty."""
     last = re.split(r"[/\\]", name)[-1]
-    clean = _UNSAFE.sub("_", last).strip(" ._")
+    clean = _UNSAFE.sub("_", last).strip(" ._").lstrip(" ._-")
     stem, dot, suffix = clean.rpartition(".")
     if not dot or len(suffix) > 10:
         stem, dot, suffix = clean, "", ""

@@ -209,7 +209,8 @@ def _opener(text: str, start: int, limit: int, length: Length) -> str:
         return ""
     if header := table_header(text, start):
         return header if length(header) <= limit // MIN_PIECE_DIVISOR else ""
-    return quote_prefix(text, start) + "".join(span.marks for span in spans_at(text, start))
+    marks = quote_prefix(text, start) + "".join(span.marks for span in spans_at(text, start))
+    return marks if length(marks) <= limit // MIN_PIECE_DIVISOR else ""
 
 
 def _is_escaped(text: str, start: int, limit: int) -> bool:

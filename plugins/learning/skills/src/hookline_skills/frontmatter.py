@@ -19,7 +19,9 @@ MAX_LIBYAML_CHARS = 4_000
 """Longer ones are not parsed by libyaml, whose recursion has no limit."""
 FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata", "compatibility"})
 """The fields of agentskills.io; others are an error when validated, a warning when loaded."""
-_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(.*\S)[ \t]*")
+MAX_NESTING = 50
+"""Lists and mappings within each other; reading deeper ones takes seconds."""
+_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(\S.*)")
 
 _FIELD = re.compile(r"([A-Za-z][\w-]*):(?=\s|$)(.*)")
 
@@ -137,9 +139,31 @@ def _loaded(front: str) -> tuple[dict[str, Any], list[str]]:
     return {str(key): value for key, value in values.items() if isinstance(key, str)}, warnings
 
 
+class _FlatLoader(yaml.BaseLoader):
+    """Stops at :data:`MAX_NESTING`."""
+
+    nesting = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Read a value; raises ``YAMLError`` if it is nested too deeply."""
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            raise yaml.YAMLError("it is nested too deeply")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.nesting -= 1
+
+    def fetch_flow_collection_start(self, kind: Any) -> None:
+        """Read a bracket; raises ``YAMLError`` if too many are open. The scanner looks ahead."""
+        if self.flow_level >= MAX_NESTING:
+            raise yaml.YAMLError("it is nested too deeply")
+        super().fetch_flow_collection_start(kind)
+
+
 def _yaml(text: str) -> Any:
     fast_loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    loader = fast_loader if len(text) <= MAX_LIBYAML_CHARS else yaml.BaseLoader
+    loader = fast_loader if len(text) <= MAX_LIBYAML_CHARS else _FlatLoader
     try:
         return yaml.load(text, Loader=loader)  # noqa: S506 - creates only strings, lists and dicts
     except (RecursionError, ValueError, TypeError) as error:
@@ -152,7 +176,7 @@ def _quoted(front: str) -> str:
     for line in front.split("\n"):
         found = _PLAIN.fullmatch(line)
         if found and found[2][0] not in "\"'|>[{&*!":
-            line = "{}: '{}'".format(found[1], found[2].replace("'", "''"))
+            line = "{}: '{}'".format(found[1], found[2].rstrip().replace("'", "''"))
         lines.append(line)
     return "\n".join(lines)
 

@@ -19,6 +19,8 @@ from .tab import BrowserTab
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
+MAX_NAME_BYTES = 200
+"""A file name has at most 255 bytes on Linux; a number may follow."""
 MAX_NAME_CHARS = 100
 SIZE_CHECK_INTERVAL = 0.25
 MAX_NAME_ATTEMPTS = 1_000
@@ -96,9 +98,12 @@ def safe_name(suggested: str) -> str:
     base = re.split(r"[\\/]", plain)[-1]
     name = _UNSAFE.sub("_", base).strip(" ._-~")
     stem, dot, ending = name.rpartition(".")
-    if dot and len(ending) <= 10:
-        name = f"{stem[: MAX_NAME_CHARS - len(ending) - 1]}.{ending}"
-    name = name[:MAX_NAME_CHARS]
+    if not dot or len(ending) > 10:
+        stem, ending = name, ""
+    tail = f".{ending}" if ending else ""
+    start = stem[: MAX_NAME_CHARS - len(tail)].encode("utf-8", "ignore")
+    room = MAX_NAME_BYTES - len(tail.encode("utf-8", "ignore"))
+    name = (start[:room].decode("utf-8", "ignore") + tail).strip(" .")
     if not name:
         return "download"
     return f"_{name}" if _RESERVED.fullmatch(name) else name
