@@ -13,7 +13,8 @@ from hookline_postgres.testing.plugin import server_url
 from support.channels.plugin_fakes import bot_api, telegram
 
 BOSS = telegram.BOSS
-COMMAND = "echo ran >> runs.txt; sudo -n true"
+COMMAND = "mktemp ran-XXXXXX; sudo -n true"
+"""Names no file that it changes: a call whose files have changed since the answer asks again."""
 SCRIPT = {
     "steps": [
         {
@@ -62,8 +63,7 @@ def gateways(
 
 def runs(gateways: Any) -> int:
     """How often the command has run."""
-    found = gateways.folder.rglob("runs.txt")
-    return sum(path.read_text().count("ran") for path in found)
+    return len(list(gateways.folder.rglob("ran-??????")))
 
 
 def answer(api: Any, label: str) -> Any:
@@ -119,7 +119,9 @@ def test_question_of_two_sub_agents_survives_a_kill_and_both_go_on(
     texts = api.texts(BOSS)
     assert len([text for text in texts if "Allow bash?" in text]) == 1
     assert texts.count("finished") == 1
-    assert (1 if point in RUNS else 2) <= runs(gateways) <= 2
+    # At the killed points both calls may have begun, and one that had begun is not repeated.
+    least = {"before-tool": 0, "mid-tool": 1}.get(point, 2)
+    assert least <= runs(gateways) <= 2
 
 
 @pytest.mark.slow
