@@ -18,6 +18,8 @@ INERT = frozenset([f".{name}" for name in _NAMES.split(" ")])
 """Endings of files that no program takes for a program because it finds them in a folder."""
 MAX_FILES = 100_000
 """Files of a folder, at any depth, that are looked at; in a larger one, every mark below counts."""
+MAX_UNMARKED_FILES = 2_000
+"""The same while nothing is marked: then only files that a browser or curl has labelled count."""
 MAX_HASHED_FILES = 5_000
 MAX_HASHED_BYTES = 16 * 2**20
 """Bytes of a file that is known by its content; a larger one is known by its path only."""
@@ -72,10 +74,27 @@ class Marks:
             at -= 1
         return found
 
+    def is_empty(self) -> bool:
+        """True if no session that had read from outside has written anything."""
+        return not (self.windows or self.paths)
+
     def below(self, folder: str) -> tuple[Origin, ...]:
         """The origins of every path below a folder, existing or not."""
+        return merge_origins(*(self.paths[path] for path in self._inside(folder)))
+
+    def existing_below(self, folder: str, left_out: Collection[str]) -> tuple[Origin, ...]:
+        """The origins of the paths below a folder that exist and are not left out."""
+        return merge_origins(
+            *(
+                self.paths[path]
+                for path in self._inside(folder)
+                if _ending(path) not in left_out and os.path.lexists(path)
+            )
+        )
+
+    def _inside(self, folder: str) -> Iterator[str]:
         inside = folder.rstrip("/") + "/"
-        return merge_origins(*(o for path, o in self.paths.items() if path.startswith(inside)))
+        return (path for path in self.paths if path.startswith(inside))
 
 
 class FileCheck:
@@ -92,9 +111,13 @@ class FileCheck:
         ``left_out`` are endings of names, in lower case.
         """
         found: dict[Origin, None] = {}
+        limit = MAX_UNMARKED_FILES if marks.is_empty() else MAX_FILES
         for path in paths:
             real, count = os.path.realpath(path), 0
-            for file in files_in(real, left_out):
+            if known := marks.existing_below(real, left_out):  # enough, without a look at the rest
+                found.update(dict.fromkeys(known))
+                continue
+            for file in files_in(real, left_out, limit):
                 count += 1
                 found.update(dict.fromkeys(self._of_file(file, marks)))
             if count >= MAX_FILES:
@@ -150,16 +173,16 @@ class FileCheck:
         return digest
 
 
-def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
-    """A file itself, or the first :data:`MAX_FILES` files of a folder, at any depth."""
+def files_in(path: str, left_out: Collection[str] = (), limit: int = MAX_FILES) -> Iterator[str]:
+    """A file itself, or the first ``limit`` files of a folder, at any depth."""
     if not os.path.isdir(path):  # noqa: PTH112
         yield path
         return
-    left = MAX_FILES
+    left = limit
     for folder, _, names in os.walk(path):
         in_git = os.path.basename(folder) == ".git"  # noqa: PTH119
         for name in names:
-            if os.path.splitext(name)[1].lower() in left_out:  # noqa: PTH122
+            if _ending(name) in left_out:
                 continue
             if in_git and name in _OF_GIT:
                 continue
@@ -167,3 +190,8 @@ def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
             left -= 1
             if not left:
                 return
+
+
+def _ending(name: str) -> str:
+    """The ending of a file's name, in lower case, with its dot."""
+    return os.path.splitext(name)[1].lower()  # noqa: PTH122
