@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -32,6 +32,28 @@ REVIEW_CONFIDENCE = 0.75
 """The confidence of a fact that a review saved without being asked."""
 DEFAULT_CONFIDENCE = 0.9
 """The confidence of any other fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedChanges:
+    """Changes that were made: a text about them for the model, and their entries in the log.
+
+    ``contradicted`` are the facts that the new ones contradict, as they were before.
+    """
+
+    text: str
+    changes: list[Mapping[str, Any]]
+    contradicted: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Committed:
+    """Stored changes: a sentence for each operation, and the notes after them."""
+
+    sentences: list[str]
+    changes: list[Mapping[str, Any]]
+    notes: Notes | None
+    contradicted: tuple[Fact, ...]
 
 
 class ChangeAuthor(Protocol):
@@ -58,32 +80,32 @@ class MemoryChanges:
 
     async def apply(
         self, ctx: ChangeAuthor, source: ChangeSource, operations: Sequence[Operation]
-    ) -> tuple[str, list[Mapping[str, Any]]]:
-        """Do all ``operations`` or none; return a text about them for the model, and the changes.
+    ) -> AppliedChanges:
+        """Do all ``operations`` or none.
 
         Raises:
             InvalidOperation: one cannot be done; nothing was changed.
         """
         learned = [await self._learn(ctx, source, operation) for operation in operations]
-        results, changes, notes = await _uncancelled(self._commit(source, ctx.operator, learned))
+        done = await _uncancelled(self._commit(source, ctx.operator, learned))
         sentences = [
             self._sentence(given, new, result)
-            for given, new, result in zip(operations, learned, results, strict=True)
+            for given, new, result in zip(operations, learned, done.sentences, strict=True)
         ]
-        if notes is not None:
-            sentences.append(f"Notes: {format_usage(notes.chars, self._config.notes_max_chars)}.")
-        return " ".join(sentences), changes
+        if done.notes is not None:
+            usage = format_usage(done.notes.chars, self._config.notes_max_chars)
+            sentences.append(f"Notes: {usage}.")
+        return AppliedChanges(" ".join(sentences), done.changes, done.contradicted)
 
     async def _commit(
         self, source: ChangeSource, operator: bool, operations: Sequence[Operation]
-    ) -> tuple[list[str], list[Mapping[str, Any]], Notes | None]:
-        """Make the changes; return a sentence for each operation, the changes, and the notes after
-        them."""
+    ) -> _Committed:
+        """Make the changes."""
         notes = [operation for operation in operations if operation.action in NOTE_ACTIONS]
         files = self._note_paths.writable(source.chat, operator)
         written = await self._write_notes(files, notes) if notes else None
 
-        def work(db: Transaction) -> tuple[list[str], list[Mapping[str, Any]]]:
+        def work(db: Transaction) -> _Committed:
             writer = FactWriter(db, source.chat, self._host.now())
             note_sentences = iter(written.sentences if written else ())
             sentences = [
@@ -95,11 +117,12 @@ class MemoryChanges:
             changes = [*(written.changes if written else ()), *writer.changes]
             save_note_origins(db, written.changes if written else (), source.origins)
             add_entry(db, source, changes, self._host.now())
-            return sentences, changes
+            after = written.first if written else None
+            return _Committed(sentences, changes, after, tuple(writer.contradicted))
 
-        sentences, changes = await self._transact(work, written)
-        await self._facts.notify_semantic_index(changes)
-        return sentences, changes, written.first if written else None
+        done: _Committed = await self._transact(work, written)
+        await self._facts.notify_semantic_index(done.changes)
+        return done
 
     async def undo(self, number: int, source: ChangeSource) -> int:
         """Revert the log's row ``number``; return the number of the new row.

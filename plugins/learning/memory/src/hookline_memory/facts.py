@@ -30,6 +30,10 @@ MAX_CANDIDATES = 24
 MAX_POSTINGS = 500.0
 """Sum of the occurrences of the terms that are looked up, the rarest first: a term that occurs in
 most facts is expensive and says little."""
+MAX_COMPARED = 50
+"""Facts with words of a new one that may contradict it."""
+MAX_DOUBTFUL = 3
+"""Facts that are shown as contradicted by a new one."""
 DUPLICATE_TERMS = 8
 """Terms used to find a duplicate of a fact."""
 MAX_QUERY_CHARS = 4_000
@@ -163,25 +167,26 @@ class FactStore:
 
 
 class FactWriter:
-    """Changes facts within one transaction; ``changes`` collects them for the log."""
+    """Changes facts within one transaction; ``changes`` collects them for the log.
+
+    ``contradicted`` are the facts that those remembered contradict, as they were before.
+    """
 
     def __init__(self, db: Transaction, chat: Chat, now: float) -> None:
         self._db = db
         self._chat = chat
         self._now = now
         self.changes: list[dict[str, Any]] = []
+        self.contradicted: list[Fact] = []
 
-    def remember(self, fact: Fact, max_facts: int) -> str:
+    def remember(self, fact: Fact, max_facts: int, *, compare: bool = True) -> str:
         """Save ``fact``, or update its duplicate; return a sentence about it.
 
-        If the chat then has more than ``max_facts``, the weakest is deleted.
+        With ``compare``, it replaces a fact that it makes outdated. If the chat then has more than ``max_facts``, the weakest is deleted.
         """
         duplicate = self._find_duplicate(fact.content)
         if duplicate is None:
-            number = next_number(self._db, "fact")
-            self._change(None, replace(fact, id=number), "remember")
-            self._delete_weakest(max_facts)
-            return "Remembered."
+            return self._add(fact, max_facts, compare)
         old, wider = duplicate
         confidence = round(
             min(1.0, max(old.confidence, fact.confidence) + REPEAT_CONFIDENCE_BONUS), 2
@@ -192,6 +197,47 @@ class FactWriter:
             new = replace(new, content=old.content, origins=origins)
         self._change(old, new, "update")
         return "Remembered; it replaces a shorter fact." if wider else "Already known."
+
+    def _add(self, fact: Fact, max_facts: int, compare: bool) -> str:
+        """Save a new fact, in place of one that it makes outdated."""
+        outdated, doubtful = self._find_contradicted(fact) if compare else (None, [])
+        new = replace(fact, id=outdated.id if outdated else next_number(self._db, "fact"))
+        self._change(outdated, new, "replace" if outdated else "remember")
+        self._delete_weakest(max_facts)
+        self.contradicted += [outdated] if outdated else doubtful
+        if outdated is not None:
+            return "Remembered; it replaces an outdated fact."
+        if doubtful:
+            return "Remembered. Forget what no longer holds of the facts that it contradicts."
+        return "Remembered."
+
+    def _find_contradicted(self, new: Fact) -> tuple[Fact | None, list[Fact]]:
+        """Return the fact that ``new`` makes outdated, else those that it makes doubtful.
+
+        What a person said is never outdated by what a page says.
+        """
+        from .contradictions import Contradiction, compare_claims
+        from .terms import STEM_MARK, terms
+
+        keys = list(dict.fromkeys(f"{STEM_MARK}{term.stem}" for term in terms(new.content)))
+        if not keys:
+            return None, []
+        rows = self._db.fetch(
+            "candidates",
+            **_candidate_arguments(self._chat, keys, every=False),
+            **asdict(self._chat),
+            now=self._now,
+            limit=MAX_COMPARED,
+        )
+        doubtful = []
+        for old in map(Fact.of, rows):
+            verdict = compare_claims(old.content, new.content)
+            trusted = is_outside(old.origins) or not is_outside(new.origins)
+            if verdict is Contradiction.OUTDATED and trusted:
+                return old, []
+            if verdict is not None:
+                doubtful.append(old)
+        return None, doubtful[:MAX_DOUBTFUL]
 
     def has_duplicate(self, content: str) -> bool:
         """True if a fact of the chat says the same as ``content``."""

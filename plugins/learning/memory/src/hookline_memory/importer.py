@@ -166,7 +166,7 @@ class MemoryImporter:
             writer = FactWriter(db, source.chat, self._host.now())
             if writer.has_duplicate(fact.content):
                 return False
-            writer.remember(fact, self._config.facts_max)
+            writer.remember(fact, self._config.facts_max, compare=False)
             add_entry(db, source, writer.changes, self._host.now())
             return True
 

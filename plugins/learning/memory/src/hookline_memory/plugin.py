@@ -144,8 +144,10 @@ class Memory(Plugin[MemoryConfig]):
             if ctx.session.kind == "agent":
                 raise InvalidOperation(SUBAGENT_REFUSAL)
             source = await ChangeSource.of(ctx)
-            text, changes = await self.changes.apply(ctx, source, parsed)
-            return ToolOutput(text, data=list(changes))
+            done = await self.changes.apply(ctx, source, parsed)
+            lines, origins = await self._recall.lines(ctx, done.contradicted)
+            text = "\n".join([done.text, *lines])
+            return ToolOutput(text, data=list(done.changes), origins=origins)
         except InvalidOperation as error:
             text = f"Error: {await self._advice(ctx, error, arguments)}"
             return ToolOutput(text, ok=False, origins=await self._origins(ctx, error.entries))

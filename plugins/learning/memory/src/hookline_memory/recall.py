@@ -50,7 +50,7 @@ class FactRecall:
         origins: list[Origin] = []
         chars_left = self._config.recall_max_chars
         for one in relevant:
-            fact = await self._readable(ctx, one)
+            fact = await self._readable(ctx, one.fact)
             line = fact.line() if fact is not None else ""
             if fact is not None and fact.content not in known and len(line) <= chars_left:
                 lines.append(line)
@@ -75,7 +75,7 @@ class FactRecall:
         data: list[dict[str, object]] = []
         origins: list[Origin] = []
         for one in found[:MAX_TOOL_RESULTS]:
-            fact = await self._readable(ctx, one)
+            fact = await self._readable(ctx, one.fact)
             if fact is not None:
                 lines.append(fact.line())
                 origins += fact.origins
@@ -88,7 +88,15 @@ class FactRecall:
     async def _find(self, ctx: Context, text: str) -> list[RankedFact]:
         return await self._facts.find(Chat.of(ctx.session), text, self._config.half_life_days)
 
-    async def _readable(self, ctx: Context, one: RankedFact) -> Fact | None:
+    async def lines(
+        self, ctx: Context, facts: Sequence[Fact]
+    ) -> tuple[list[str], tuple[Origin, ...]]:
+        """Return a line for each fact that a model may see, and their origins."""
+        seen = [await self._readable(ctx, fact) for fact in facts]
+        shown = [fact for fact in seen if fact is not None]
+        return [fact.line() for fact in shown], merge_origins(*(fact.origins for fact in shown))
+
+    async def _readable(self, ctx: Context, fact: Fact) -> Fact | None:
         """Return the fact as a model may see it; None if it is blocked."""
-        text = await self._reader.fact(ctx, one.fact.content)
-        return None if text is None else replace(one.fact, content=text)
+        text = await self._reader.fact(ctx, fact.content)
+        return None if text is None else replace(fact, content=text)

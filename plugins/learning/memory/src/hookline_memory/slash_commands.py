@@ -80,7 +80,7 @@ class MemoryCommand:
         for action in ("forget", "remove"):
             operations = [Operation(action, old_text=text)]
             try:
-                return (await self._changes.apply(ctx, source, operations))[0]
+                return (await self._changes.apply(ctx, source, operations)).text
             except NoMatch:
                 continue
             except InvalidOperation as error:

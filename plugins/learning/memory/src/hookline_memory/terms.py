@@ -78,7 +78,7 @@ def terms(text: str) -> list[Term]:
         if match["joined"]:
             found += _pairs(match["joined"], language)
         elif (word := _quotable(match["word"])) not in language.stop:
-            found.append(Term(word, _stem(word)))
+            found.append(Term(word, stem(word)))
     return found
 
 
@@ -103,12 +103,15 @@ def negations(text: str) -> list[str]:
     return sorted([*found, *re.findall(r"n't\b", folded)])
 
 
+def split_words(text: str) -> list[str]:
+    """Return the words of ``text`` in order; a run of text without spaces is one word."""
+    pieces = _language().pieces.finditer(fold(text))
+    return [match["joined"] or _quotable(match["word"]) for match in pieces]
+
+
 def whole_words(text: str) -> list[str]:
-    """Return the words of ``text`` in order, without fillers; a run of text without spaces is one
-    word."""
-    language = _language()
-    words = (m["joined"] or _quotable(m["word"]) for m in language.pieces.finditer(fold(text)))
-    return [word for word in words if word not in language.fillers]
+    """Return the words of ``text`` as :func:`split_words` does, without fillers."""
+    return [word for word in split_words(text) if word not in _language().fillers]
 
 
 def fold(text: str) -> str:
@@ -138,7 +141,8 @@ def _pairs(run: str, language: _Language) -> Iterable[Term]:
 
 
 @lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return a folded word without its endings."""
     language = _language()
     front = _affix_length(len(word), language.beginnings, word.startswith)
     word = word[front:]

@@ -1,0 +1,133 @@
+"""Whether a new fact contradicts a stored one, by its form; no model is asked.
+
+Facts are about the same if they have the same subject and the same kind of verb
+(``contradictions.toml``), and neither value contains the other. The older one is outdated if there
+is one value at a time: a person lives in one place and has one birthday, and a number that differs
+has changed. Otherwise both may hold, as both may if they differ only in a negation.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .terms import fold, negations, split_words, stem, whole_words
+
+FIRST_UNSPACED = "\u2e80"
+"""The first character of the scripts without blanks between words that have phrases in the file."""
+
+
+class Contradiction(Enum):
+    """What a new fact says about a stored one."""
+
+    OUTDATED = "outdated"
+    """It no longer holds."""
+    DOUBTFUL = "doubtful"
+    """It may no longer hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactForm:
+    """A fact of the form SUBJECT VERB VALUE, as stems; those of the subject are sorted.
+
+    ``single`` is true if there is one value at a time.
+    """
+
+    subject: tuple[str, ...]
+    verb: str
+    value: tuple[str, ...]
+    single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _VerbPhrase:
+    """A way to write a kind of verb. ``text`` is folded, with blanks around it in scripts that have
+    them between words."""
+
+    kind: str
+    text: str
+    single: bool
+
+
+def compare_claims(old: str, new: str) -> Contradiction | None:
+    """Return how ``new`` contradicts ``old``; None if it does not."""
+    if negations(old) != negations(new):
+        return Contradiction.DOUBTFUL if _positive(old) == _positive(new) else None
+    before, after = fact_form(old), fact_form(new)
+    if before is None or after is None or negations(new):
+        return None
+    if (before.subject, before.verb) != (after.subject, after.verb):
+        return None
+    values = set(before.value), set(after.value)
+    if values[0] <= values[1] or values[1] <= values[0]:
+        return None
+    if after.single or _differ_in_numbers(before.value, after.value):
+        return Contradiction.OUTDATED
+    return Contradiction.DOUBTFUL
+
+
+def fact_form(fact: str) -> FactForm | None:
+    """Return the form of a fact by the first verb in it that is known; None if it has none."""
+    line = f" {' '.join(split_words(fact))} "
+    places = [(at, phrase) for phrase in _verb_phrases() if (at := line.find(phrase.text)) >= 0]
+    if not places:
+        return None
+    at, phrase = min(places, key=lambda place: (place[0], -len(place[1].text)))
+    subject, value = whole_words(line[:at]), whole_words(line[at + len(phrase.text) :])
+    if not value or not (subject or phrase.single):
+        return None
+    single = phrase.single or not _attributes().isdisjoint(subject)
+    return FactForm(tuple(sorted(map(stem, subject))), phrase.kind, _stems(value), single)
+
+
+def _differ_in_numbers(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    """True if the values differ in words with digits only."""
+    if len(old) != len(new):
+        return False
+    different = [word for pair in zip(old, new, strict=True) if pair[0] != pair[1] for word in pair]
+    return all(any(char.isdigit() for char in word) for word in different)
+
+
+def _positive(fact: str) -> tuple[str, ...]:
+    """The stems of a fact without what negates it."""
+    text = re.sub(r"n['’]t\b", "", fact.casefold())
+    for negation in set(negations(text)):
+        edge = r"\b" if negation[0] < FIRST_UNSPACED else ""
+        text = re.sub(f"{edge}{re.escape(negation)}{edge}", "", text)
+    return _stems(word for word in whole_words(text) if word not in _auxiliaries())
+
+
+def _stems(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(stem, words))
+
+
+@cache
+def _verb_phrases() -> tuple[_VerbPhrase, ...]:
+    return tuple(
+        _VerbPhrase(kind, text if text[0] >= FIRST_UNSPACED else f" {text} ", single)
+        for table, single in (("single", True), ("several", False))
+        for kind, phrases in _data()[table].items()
+        for text in (" ".join(split_words(phrase)) for phrase in phrases.split(","))
+    )
+
+
+@cache
+def _attributes() -> frozenset[str]:
+    return frozenset(fold(_data()["attributes"]).split())
+
+
+@cache
+def _auxiliaries() -> frozenset[str]:
+    return frozenset(fold(_data()["auxiliaries"]).split())
+
+
+@cache
+def _data() -> dict[str, Any]:
+    path = Path(__file__).with_name("contradictions.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
