@@ -28,6 +28,7 @@ from hookline.config import PluginEntry, load
 from hookline.runtime import Runtime
 from hookline.sessions.context import detached_context
 from hookline_hookspecs import Inbound, Job
+from hookline_session_search.expressions import all_words
 from hookline_session_search.tokens import parse_query as prepared
 
 WORDS, CHARACTERS = 30_000, 2_500
@@ -164,7 +165,7 @@ async def beside(
     bare: list[float] = []
     ours: list[float] = []
     for text in [queries[0], *queries]:
-        match = prepared(text).match
+        match = all_words(prepared(text)).match
         started = time.perf_counter()
         db.execute(BARE, (match,)).fetchall()
         middle = time.perf_counter()

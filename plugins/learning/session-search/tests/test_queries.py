@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from hookline_session_search.expressions import all_words
 from hookline_session_search.snippet import SNIPPET_CHARS, snippet
 from hookline_session_search.tokens import MAX_WORDS, fold, index_text, parse_query
 from hypothesis import example, given
@@ -54,13 +55,27 @@ def test_query_finds_the_text_literally(talk_of_texts: Any, typed: str, at: int)
 @sampled(
     "typed",
     [
-        "C+++", "c--", "ada@example.com", "example@ada", "/etc/nginx.conf", "never OR again OR no",
-        "ne*", "text : foo : bar", "京東", "东京", "移迁", "울서", "😀", "NEAR/3",
-        "nginx -setup", "{text} : C", "🎉🎉🎉",
+        "C+++", "c--", "ada@example.com", "example@ada", "/etc/nginx.conf",
+        "ne*", "京東", "东京", "移迁", "울서", "😀", "NEAR/3", "🎉🎉🎉",
     ],
 )  # fmt: skip
 def test_query_has_no_operators(talk_of_texts: Any, typed: str) -> None:
     assert talk_of_texts.found(typed) == []
+
+
+@sampled(
+    ("typed", "missing"),
+    [
+        ("text : foo : bar", "bar"), ("nginx -setup", "-setup"), ("{unicorn} : C", "unicorn"),
+        ("never NOT maybe", "maybe"), ("NEAR(x 3)", "3"),
+    ],
+)  # fmt: skip
+def test_signs_and_other_words_are_searched_and_not_operators(
+    talk_of_texts: Any, typed: str, missing: str
+) -> None:
+    found = talk_of_texts.search(typed).data
+    assert found
+    assert all(missing in one["missing"] for one in found)
 
 
 @pytest.fixture
@@ -135,7 +150,7 @@ def test_any_word_of_a_text_finds_it(table: Any, text: str, data: Any) -> None:
     )
     words = text.split()
     picked = words if data is None else data.draw(st.lists(st.sampled_from(words or [""])))
-    match = parse_query(" ".join(picked)).match
+    match = all_words(parse_query(" ".join(picked))).match
     if match:
         sql = "SELECT rowid FROM session_search_texts WHERE session_search_texts MATCH ?"
         assert table.execute(sql, (match,)).fetchall() == [(1,)]

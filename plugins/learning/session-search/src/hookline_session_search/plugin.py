@@ -19,9 +19,11 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
+from hookline_hookspecs.conversation_search import ConversationSearch
 from hookline_hookspecs.importers import SearchIndex
 
 from .index import MAX_BATCHES_PER_SEARCH, MessageIndex
+from .message_search import MessageSearch
 
 if TYPE_CHECKING:
     from .search import SearchRequest, SearchResult
@@ -47,9 +49,10 @@ class SessionSearch(Plugin):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Create the index, and provide it to plugins that import conversations."""
+        """Create the index, and provide it to plugins that import or search conversations."""
         self._index = MessageIndex(lambda: host.storage)
         host.services.add(SearchIndex, self)
+        host.services.provide(ConversationSearch, MessageSearch(host, self._index))
 
     async def catch_up(self) -> None:
         """Index all stored messages."""
@@ -89,7 +92,7 @@ class SessionSearch(Plugin):
         limit: int | None = None,
         around: int = 0,
     ) -> ToolOutput:
-        """Find messages of earlier conversations that hold every word of the query.
+        """Find messages of earlier conversations that hold every word of the query; OR is a choice.
 
         Args:
             since: day (2026-01-31) or age (7d)
@@ -105,7 +108,7 @@ class SessionSearch(Plugin):
         if count < 1 or around < 0:
             raise ToolError("limit must be 1 to 20, and around 0 to 5")
         words = parse_query(query)
-        if not words.match:
+        if not words.groups:
             raise ToolError("the query has no words")
         chat = None if scope == "all" else (ctx.session.channel, ctx.session.chat_id)
         begin = parse_since(since, ctx.host.now())
@@ -114,17 +117,19 @@ class SessionSearch(Plugin):
         return await self._answer(request, min(around, MAX_AROUND))
 
     async def _answer(self, request: SearchRequest, around: int) -> ToolOutput:
-        from .search import render_hits, search
+        from .search import render_hits, search, search_any_word
 
         storage = self.host.storage
         semantic = self.host.services.get(SemanticIndex)
         found = await search(storage, self._index, request, semantic)
+        if not found.hits and len(request.query.groups) > 1:
+            found = await search_any_word(storage, self._index, request)
         if not found.complete:
             self._continue_indexing()
-        hits = await render_hits(storage, found, request.query.words, around)
+        hits = await render_hits(storage, found, around)
         where = "this chat" if request.chat else "any chat"
         text = hits.text or f"No message of {where} contains all of that."
-        notes = _notes(found, request.query)
+        notes = _notes(found, request.query, where)
         return ToolOutput(text, notes=notes, data=hits.data, origins=hits.origins)
 
     async def _catch_up(self) -> None:
@@ -144,10 +149,19 @@ class SessionSearch(Plugin):
         await self.catch_up()
 
 
-def _notes(found: SearchResult, query: SearchQuery) -> tuple[str, ...]:
+def _names(query: SearchQuery) -> list[str]:
+    return [" OR ".join(group) for group in query.groups]
+
+
+def _notes(found: SearchResult, query: SearchQuery, where: str) -> tuple[str, ...]:
     from .tokens import MAX_WORDS
 
     notes = []
+    if found.partial:
+        everywhere = set.intersection(*(set(hit.missing) for hit in found.hits))
+        missing = [word for word in _names(query) if word in everywhere]
+        note = f"no message of {where} contains all of that; these contain some of the words"
+        notes.append(f"{note}, none contains {', '.join(missing)}" if missing else note)
     if not found.complete:
         notes.append("older messages are still being indexed; search again later")
     if query.left_out:

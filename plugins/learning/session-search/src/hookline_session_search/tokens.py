@@ -2,7 +2,7 @@
 
 Every symbol (punctuation, emoji and so on) and every character of a script without spaces is a
 token. A word such as ``C++``, ``a@b.example`` or ``東京`` is a phrase of tokens and matches exactly
-that sequence. Nothing in a query is an operator.
+that sequence. The only operator of a query is ``OR`` between two words.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ _BEFORE, _AFTER = _DATA["before"], _DATA["after"]
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A parsed query.
+    """A parsed query: of every group, a message contains at least one word.
 
-    ``match`` is for FTS5 (empty without words), ``tsquery`` for PostgreSQL, ``words`` are folded;
-    ``left_out`` is true if there were too many of them.
+    Words are folded; ``left_out`` is true if there were too many of them.
     """
 
-    match: str
-    tsquery: str
-    words: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
     left_out: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of all groups."""
+        return tuple(word for group in self.groups for word in group)
 
 
 def fold(text: str) -> str:
@@ -69,31 +71,57 @@ def _as_token(match: re.Match[str]) -> str:
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Return a query for all words of ``text``, without symbols around words unless there is
-    nothing else."""
-    given = fold(text).split()
-    words = list(dict.fromkeys(filter(None, map(_strip_punctuation, given)))) or list(
-        dict.fromkeys(given)
-    )
-    phrases = [index_text(word).split() for word in words[:MAX_WORDS]]
-    left_out = len(words) > MAX_WORDS or any(
-        len(phrase) > MAX_TOKENS_PER_WORD for phrase in phrases
-    )
-    match = " ".join('"{}"'.format(" ".join(_quoted(phrase))) for phrase in phrases if phrase)
-    tsquery = " & ".join(f"({_tsquery_phrase(phrase)})" for phrase in phrases if phrase)
-    return SearchQuery(match, tsquery, tuple(words[:MAX_WORDS]), left_out)
+    """Return the query of ``text``: words, of which ``OR`` joins two neighbours into a group.
+
+    Symbols around words are left out unless there is nothing else.
+    """
+    given = _group_words(text)
+    stripped = [tuple(filter(None, map(_strip_punctuation, group))) for group in given]
+    groups = list(dict.fromkeys(filter(None, stripped))) or list(dict.fromkeys(given))
+    chosen: list[tuple[str, ...]] = []
+    words_left = MAX_WORDS
+    for group in groups:
+        tokens = {word: word_tokens(word) for word in group[:words_left]}
+        words_left -= len(tokens)
+        if kept := tuple(word for word in tokens if tokens[word]):
+            chosen.append(kept)
+    count = sum(len(dict.fromkeys(group)) for group in groups)
+    long_words = (word for group in chosen for word in group if _is_long(word))
+    return SearchQuery(tuple(chosen), count > MAX_WORDS or any(long_words))
 
 
-def _quoted(phrase: list[str]) -> list[str]:
-    return [token.replace('"', '""') for token in phrase[:MAX_TOKENS_PER_WORD]]
+def word_tokens(word: str) -> list[str]:
+    """Return the tokens of a folded word that are used."""
+    return index_text(word).split()[:MAX_TOKENS_PER_WORD]
 
 
-def _tsquery_phrase(phrase: list[str]) -> str:
-    """Return the sequence of tokens as PostgreSQL writes it; letters without their marks."""
-    bare = unicodedata.normalize("NFD", " ".join(phrase[:MAX_TOKENS_PER_WORD]))
-    tokens = re.sub("[\u0300-\u036f]", "", bare).split()
-    quoted = (token[:500].replace("\\", "\\\\").replace("'", "''") for token in tokens)
-    return " <-> ".join(f"'{token}'" for token in quoted)
+def without_marks(text: str) -> str:
+    """Return ``text`` without accents, as both stores compare letters."""
+    if text.isascii():
+        return text
+    return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text))
+
+
+def _group_words(text: str) -> list[tuple[str, ...]]:
+    """Return the folded words in order; those with ``OR`` between them are in one group."""
+    groups: list[tuple[str, ...]] = []
+    joins = False
+    given = text.split()
+    for place, part in enumerate(given, 1):
+        if part == "OR" and groups and not joins and place < len(given):
+            joins = True
+            continue
+        for word in fold(part).split():
+            if joins:
+                groups[-1] += (word,)
+            else:
+                groups.append((word,))
+            joins = False
+    return groups
+
+
+def _is_long(word: str) -> bool:
+    return len(word) > MAX_TOKENS_PER_WORD and len(index_text(word).split()) > MAX_TOKENS_PER_WORD
 
 
 def _strip_punctuation(word: str) -> str:
