@@ -14,6 +14,11 @@ Slot: TypeAlias = Literal[
 SLOTS: tuple[Slot, ...] = get_args(Slot)
 """The slots of the stable prompt, in the order in which they are sent."""
 
+CONTEXT_MAX_CHARS = 32_768
+"""Characters of context files together that go into the prompt, by default."""
+SOUL_MAX_CHARS = 8_000
+"""Characters of SOUL.md that go into the prompt, by default."""
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

@@ -257,6 +257,27 @@ def test_one_source_may_contain_several_skills(bench: Bench, tmp_path: Path) -> 
     assert set(bench.skills.library.skills()) == {"one", "two"}
 
 
+def test_bad_neighbours_do_not_block_a_named_skill(bench: Bench, tmp_path: Path) -> None:
+    bad = {
+        "binary/SKILL.md": b"\xff\xfe\x00",
+        "empty/SKILL.md": b"no front matter",
+        "other-name/SKILL.md": skill_text("Not A Name!").encode(),
+    }
+    source = folder(tmp_path, {**{f"tidy-up/{path}": data for path, data in FILES.items()}, **bad})
+    assert install(bench, source, "tidy-up") == ["tidy-up"]
+    assert "several skills" in refused(bench, source)
+    assert "empty/SKILL.md cannot be used" in refused(bench, source, "empty")
+
+
+def test_nested_folders_are_named(bench: Bench, hookline: Callable[..., Any]) -> None:
+    bench.write("plain")
+    bench.write("group/deploy")
+    bench.harness.close()
+    listed = hookline("skills", "list").stdout
+    assert "group/deploy: cannot be used: skills are only loaded from" in listed
+    assert "plain (" in listed
+
+
 def test_existing_skill_is_replaced_only_with_replace(bench: Bench, tmp_path: Path) -> None:
     bench.write("tidy-up", "Mine.", "my own words")
     source = folder(tmp_path)

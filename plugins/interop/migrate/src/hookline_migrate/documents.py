@@ -11,10 +11,14 @@ from pathlib import Path
 
 from hookline_hookspecs import Configuration, HooklineError, Host, Refused
 from hookline_hookspecs.importers import Item, Outcome, Receipt, State
+from hookline_hookspecs.prompt import CONTEXT_MAX_CHARS, SOUL_MAX_CHARS
 
 from .source_folder import normalize_text
 
-LIMITS = {"SOUL.md": ("soul_max_chars", 8_000), "": ("context_max_chars", 8_000)}
+LIMITS = {
+    "SOUL.md": ("soul_max_chars", SOUL_MAX_CHARS),
+    "": ("context_max_chars", CONTEXT_MAX_CHARS),
+}
 """Settings of plugin context-files that limit a file's length, and their defaults."""
 
 

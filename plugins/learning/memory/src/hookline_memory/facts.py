@@ -182,7 +182,8 @@ class FactWriter:
     def remember(self, fact: Fact, max_facts: int, *, compare: bool = True) -> str:
         """Save ``fact``, or update its duplicate; return a sentence about it.
 
-        With ``compare``, it replaces a fact that it makes outdated. If the chat then has more than ``max_facts``, the weakest is deleted.
+        With ``compare``, it replaces a fact that it makes outdated. If the chat then has more than
+        ``max_facts``, the weakest is deleted.
         """
         duplicate = self._find_duplicate(fact.content)
         if duplicate is None:

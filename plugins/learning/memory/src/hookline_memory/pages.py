@@ -203,8 +203,7 @@ class MemoryPages:
         origins = () if who.is_operator else (Origin("person", who.person),)
         source = ChangeSource(chat, "", "", "page", origins)
         author = PageAuthor(self._host, origins)
-        result = (await self._changes.apply(author, source, [operation])).text
-        return result
+        return (await self._changes.apply(author, source, [operation])).text
 
     async def log(self, request: RequestLike) -> View:
         """``GET /memory/log``"""

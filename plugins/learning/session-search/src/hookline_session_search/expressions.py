@@ -43,14 +43,15 @@ def _with_prefixes(words: Iterable[str]) -> list[Expression]:
     for word in words:
         forms.append(_word(word))
         if start := prefix(word):
-            forms.append(_prefix(start))
+            # SQLite compares only Latin letters without accents.
+            forms += map(_prefix, dict.fromkeys([start, word[: len(start)]]))
     return forms
 
 
 def _word(word: str) -> Expression:
     tokens = word_tokens(word)
     phrase = " ".join(token.replace('"', '""') for token in tokens)
-    bare = without_marks(" ".join(tokens)).split()
+    bare = without_marks(" ".join(tokens)).split() or tokens
     return Expression(f'"{phrase}"', f"({' <-> '.join(map(_quoted, bare))})")
 
 

@@ -43,7 +43,8 @@ async def list_skills(plugin: Skills, json: Json = False) -> None:
         return
     for row in rows:
         _print(_line(row))
-    for name, reason in plugin.parts.library.left_out().items():
+    library = plugin.parts.library
+    for name, reason in {**library.left_out(), **library.nested_folders()}.items():
         _print(f"{name}: cannot be used: {reason}")
     if not rows:
         _print("No skills yet.")

@@ -51,11 +51,15 @@ class InstallRequest:
 
 @dataclass(frozen=True, slots=True)
 class InstallCandidate:
-    """A skill in a source: its name, its files by path, and its validation errors."""
+    """A skill in a source: its name, its files by path, and its validation errors.
+
+    ``unusable`` is the reason why it cannot be read; then its name is that of its folder.
+    """
 
     name: str
     files: Mapping[str, bytes]
     errors: Sequence[str]
+    unusable: str = ""
 
 
 class SkillInstaller:
@@ -187,7 +191,8 @@ def _load_local(source: str) -> archives.SourceFiles:
 
 def _choose(files: Mapping[str, bytes], request: InstallRequest) -> list[InstallCandidate]:
     """Return the requested skills of a source. Raises ``NotInstalled``."""
-    found = {candidate.name: candidate for candidate in _candidates(files)}
+    candidates = sorted(_candidates(files), key=lambda candidate: not candidate.unusable)
+    found = {candidate.name: candidate for candidate in candidates}
     if not found:
         raise NotInstalled(f"{request.source} has no folder with a SKILL.md")
     if not request.names and len(found) > 1:
@@ -201,6 +206,8 @@ def _choose(files: Mapping[str, bytes], request: InstallRequest) -> list[Install
         )
     chosen = [found[name] for name in request.names or found]
     for one in chosen:
+        if one.unusable:
+            raise NotInstalled(one.unusable)
         reason = names.name_error(one.name)
         if reason or (one.errors and not request.lenient):
             details = reason or "; ".join(one.errors)
@@ -230,5 +237,5 @@ def _candidate(files: Mapping[str, bytes], top: PurePosixPath) -> InstallCandida
         text = safe_files.decode_text(own[main], main)
         name = names.normalize(parse_document(text).front.name) or top.name
     except (InvalidFrontMatter, safe_files.BadPath) as error:
-        raise NotInstalled(f"{top / main} cannot be used: {error}") from error
+        return InstallCandidate(top.name, own, (), f"{top / main} cannot be used: {error}")
     return InstallCandidate(name, own, validate_text(text, name).errors)

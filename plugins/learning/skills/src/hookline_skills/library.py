@@ -27,6 +27,8 @@ MAX_SKILL_BYTES = 1_000_000
 """A larger SKILL.md is not read."""
 MAX_LISTED_FILES = 200
 """Files listed of one skill."""
+NESTED_PATTERNS = ("*/SKILL.md", "*/*/SKILL.md")
+"""Where skills in a folder of a group are looked for."""
 TIMESTAMP_SETTLE_NS = 1_000_000_000
 """Age in ns from which a folder's time stamp is sure to differ after another change."""
 SKILL_SUBFOLDERS = ("scripts", "references", "assets")
@@ -130,6 +132,20 @@ class SkillLibrary:
         reasons = {name: why for name, why in self._withheld().items() if name not in skills}
         reasons |= {name: reason for name, (_, reason) in self._left_out.items()}
         return dict(sorted(reasons.items()))
+
+    def nested_folders(self) -> dict[str, str]:
+        """Why skills in folders of a group are not loaded, by the path of their folder."""
+        try:
+            groups = [one for one in sorted(self.root.iterdir()) if _is_group(one)]
+        except OSError:
+            return {}
+        reason = f"skills are only loaded from {self.root}/NAME; move this folder there"
+        return {
+            str(file.parent.relative_to(self.root)): reason
+            for group in groups
+            for pattern in NESTED_PATTERNS
+            for file in sorted(group.glob(pattern))[:MAX_LISTED_FILES]
+        }
 
     def match(self, text: str, limit: int) -> list[tuple[Skill, float]]:
         """Return the skills that match ``text``, best first, each with its score."""
@@ -311,6 +327,13 @@ class SkillLibrary:
         if (name, problem) not in self._warned:
             self._warned.add((name, problem))
             self._log.warning("skill %s: %s", name, problem)
+
+
+def _is_group(folder: Path) -> bool:
+    """True for a folder that is not a skill itself, and neither hidden nor a link."""
+    if folder.name.startswith(".") or folder.is_symlink() or not folder.is_dir():
+        return False
+    return not any((folder / file).exists() for file in MAIN_FILES)
 
 
 def _folded(name: str) -> str:

@@ -225,6 +225,11 @@ class Skills(Plugin[SkillsConfig]):
             listed = "; ".join(f"{name}: {reason}" for name, reason in unusable.items())
             fix = "Correct or remove these folders; `hookline skills validate DIR` shows details."
             return CheckResult(False, f"skills that cannot be used: {listed}", fix)
+        if nested := self.parts.library.nested_folders():
+            fix = f"Move them to {self.parts.root}/NAME."
+            return CheckResult(
+                True, f"skills that are not loaded: {', '.join(nested)}", fix, hint=True
+            )
         if changed:
             fix = "`hookline skills show NAME` shows what changed; reinstall with --replace."
             text = f"installed skills whose files were changed: {', '.join(changed)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookline_hookspecs.prompt import CONTEXT_MAX_CHARS, SOUL_MAX_CHARS
 from pydantic import BaseModel, Field, model_validator
 
 
@@ -9,9 +10,11 @@ class ContextFilesConfig(BaseModel):
     """How much of the files goes into the prompt. Characters are code points."""
 
     context_max_chars: int = Field(
-        32_768, ge=1, description="Characters of project, global and per-chat files together."
+        CONTEXT_MAX_CHARS,
+        ge=1,
+        description="Characters of project, global and per-chat files together.",
     )
-    soul_max_chars: int = Field(8_000, ge=1, description="Characters of SOUL.md.")
+    soul_max_chars: int = Field(SOUL_MAX_CHARS, ge=1, description="Characters of SOUL.md.")
     head_share: float = Field(
         0.7, ge=0, le=1, description="Share of its room that the start of a long file gets."
     )
