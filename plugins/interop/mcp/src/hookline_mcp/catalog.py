@@ -25,6 +25,24 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """An argument of a prompt."""
+
+    name: str
+    required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrompt:
+    """A prompt that a server offers."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PinnedTool:
     """An approved tool: its definition as sent, and the parts that passed ``pre_read``."""
 
@@ -51,7 +69,8 @@ class HeldTool:
 
 @dataclass(slots=True)
 class CatalogEntry:
-    """What is stored about one server. ``gone`` are pinned tools missing from its last listing."""
+    """What is stored about one server. ``gone`` are pinned tools missing from its last listing;
+    ``prompts`` and ``resources`` are also of that listing, and not pinned."""
 
     name: str
     source: str
@@ -61,14 +80,19 @@ class CatalogEntry:
     tools: dict[str, PinnedTool] = field(default_factory=dict)
     held: dict[str, HeldTool] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
+    prompts: list[ServerPrompt] = field(default_factory=list)
+    resources: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """The tools of a server: definitions by name, and why others cannot be offered."""
+    """The tools of a server: definitions by name, and why others cannot be offered; its prompts,
+    and whether it has resources."""
 
     tools: Mapping[str, Mapping[str, Any]]
     refused: Mapping[str, str]
+    prompts: Sequence[ServerPrompt] = ()
+    resources: bool = False
     instructions: str = ""
     title: str = ""
     protocol: str = ""
@@ -146,19 +170,29 @@ class ApprovalCatalog:
             if name in passed
         }
         entry = CatalogEntry(
-            server.name, server.source, server.fingerprint, now, listing.instructions, pins
+            server.name,
+            server.source,
+            server.fingerprint,
+            now,
+            listing.instructions,
+            pins,
+            prompts=list(listing.prompts),
+            resources=listing.resources,
         )
         self._change(server.key, entry)
 
     def compare(self, server: ToolServer, listing: ToolListing) -> CatalogEntry | None:
-        """Hold back tools that differ from the pins, also in the file; return the entry."""
+        """Hold back tools that differ from the pins, also in the file; return the entry.
+
+        What it stores of prompts and resources follows the listing.
+        """
         entry = self.entry(server)
         if entry is None:
             return None
         held, gone = compare_listing(entry, listing)
-        if (held, gone) != (entry.held, entry.gone):
-            entry.held = held
-            entry.gone = gone
+        fresh = (held, gone, list(listing.prompts), listing.resources)
+        if fresh != (entry.held, entry.gone, entry.prompts, entry.resources):
+            entry.held, entry.gone, entry.prompts, entry.resources = fresh
             try:
                 self._change(server.key, entry)
             except HooklineError as error:
@@ -186,10 +220,16 @@ def _parse_entry(data: Mapping[str, Any]) -> CatalogEntry:
     values = dict(data)
     values["tools"] = {name: PinnedTool(**pin) for name, pin in data["tools"].items()}
     values["held"] = {name: HeldTool(**held) for name, held in data["held"].items()}
+    values["prompts"] = [_parse_prompt(one) for one in data.get("prompts", ())]
     for name, pin in values["tools"].items():
         if digest(pin.wire) != pin.sha256:
             raise ValueError(f"the digest of {name} does not match its definition")
     return CatalogEntry(**values)
+
+
+def _parse_prompt(data: Mapping[str, Any]) -> ServerPrompt:
+    arguments = tuple(PromptArgument(**one) for one in data["arguments"])
+    return ServerPrompt(data["name"], data["description"], arguments)
 
 
 def write_private(path: Path, text: str) -> None:
@@ -210,9 +250,12 @@ def write_private(path: Path, text: str) -> None:
 
 
 def build_listing(
-    server: str, pages: Sequence[Any], kept: Sequence[str], **about: str
+    server: str, pages: Sequence[Any], kept: Sequence[str], **about: Any
 ) -> ToolListing:
-    """Return the listing of raw definitions; ``kept`` names those that the SDK accepted."""
+    """Return the listing of raw definitions; ``kept`` names those that the SDK accepted.
+
+    ``about`` are the other fields of the listing.
+    """
     known: set[str] = set()
     tools: dict[str, Mapping[str, Any]] = {}
     refused: dict[str, str] = {}

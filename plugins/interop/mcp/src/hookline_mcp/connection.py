@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,13 +25,16 @@ from mcp_types import (
     REQUEST_TIMEOUT,
     Implementation,
     JSONRPCResponse,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .catalog import ToolListing, build_listing
 from .results import clean_result
-from .servers import ToolServer, needs_login
+from .server_offers import list_prompts, list_resources
+from .servers import ServerGone, ToolServer, needs_login
 from .stdio import StderrTail, open_stdio
 from .tool_schema import find_problem, strip_hidden
 
@@ -52,19 +55,16 @@ SDK_TIMEOUT_PREFIX = "Request '"
 SDK_SESSION_TERMINATED = "Session terminated"
 """The SDK's error when an HTTP server no longer knows the session; the call was not executed."""
 
+LIST_CHANGED = (
+    ToolListChangedNotification,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
+)
 Elicit = Callable[[Any, Any], Any]
 """Takes ``(caller, params)``, returns an ``ElicitResult``; ``caller`` as in
 :meth:`Connection.call`."""
 current_caller: ContextVar[Any] = ContextVar("hookline_mcp_caller", default=None)
 """The caller in the running task: a context and the server's name."""
-
-
-class ServerGone(Exception):
-    """The server is gone. ``sent`` is False if the call was certainly not executed."""
-
-    def __init__(self, text: str, *, sent: bool = True) -> None:
-        super().__init__(text)
-        self.sent = sent
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Connection:
         transport.person = self._only_caller
         self.listing = ToolListing({}, {})
         self.stale = False
-        """True once the server has announced that its tools changed."""
+        """True once the server has announced that what it offers changed."""
         self._transport = transport
         self._elicit = elicit
         self._client: Client | None = None
@@ -152,7 +152,15 @@ class Connection:
         return bool(self._callers)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], caller: Any) -> Any:
-        """Call a tool and return the SDK's ``CallToolResult``.
+        """Call a tool and return the SDK's ``CallToolResult``. Raises as :meth:`request` does."""
+        return await self.request(
+            tool, lambda client: client.call_tool(tool, dict(arguments)), caller
+        )
+
+    async def request(
+        self, about: str, send: Callable[[Client], Coroutine[Any, Any, Any]], caller: Any
+    ) -> Any:
+        """Send a request and return the SDK's result. ``about`` names it in questions.
 
         Raises:
             ServerGone: the server is gone, or did not answer in time.
@@ -164,9 +172,9 @@ class Connection:
         token = current_caller.set(caller)
         self._callers.append(caller)
         gone = asyncio.create_task(self.closed.wait())
-        work = asyncio.create_task(client.call_tool(tool, dict(arguments)))
+        work = asyncio.create_task(send(client))
         try:
-            async with self._reaching_for(caller, tool):
+            async with self._reaching_for(caller, about):
                 await self._wait_for_call(work, gone, caller)
             if not work.done():
                 raise ServerGone(self._end_reason())
@@ -316,7 +324,9 @@ class Connection:
         cursor: str | None = None
         seen: set[str | None] = set()
         known: list[list[Any]] = []
-        for _ in range(MAX_PAGES):
+        offered = client.server_capabilities
+        has_tools = offered.tools is not None or not (offered.prompts or offered.resources)
+        for _ in range(MAX_PAGES if has_tools else 0):
             before = len(self._pages)
             page = await client.list_tools(cursor=cursor)
             if (raw := self._pages[before:]) in known:
@@ -333,6 +343,8 @@ class Connection:
             self.server.name,
             self._pages[:MAX_TOOLS],
             kept,
+            prompts=await list_prompts(client),
+            resources=await list_resources(client),
             instructions=client.instructions or "",
             title=f"{info.name} {info.version}" if info else "",
             protocol=str(client.protocol_version),
@@ -351,7 +363,7 @@ class Connection:
                 message.result["tools"] = [one for one in tools if find_problem(one) is None]
 
     async def _on_message(self, message: Any) -> None:
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, LIST_CHANGED):
             self.stale = True
 
     async def _on_elicitation(self, context: Any, params: Any) -> Any:

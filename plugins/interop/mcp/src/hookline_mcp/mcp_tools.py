@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from .config import McpConfig
 from .elicitation import UNANSWERED
 from .names import full_name
 from .schema_folding import own_arguments
-from .servers import ConfiguredServers, ToolServer
+from .servers import ConfiguredServers, ServerGone, ToolServer
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -77,6 +77,24 @@ class McpTools:
         Raises:
             Refused: it may not be called; the text has the command that approves it.
         """
+        entry = self.require_available(ctx, server)
+        assert server is not None
+        if not server.offers(tool):
+            raise Refused(f"config.yaml does not offer {tool} of MCP server {server.name}")
+        held = entry.held.get(tool)
+        full = full_name(server.name, tool)
+        if held is not None and held.why == "changed":
+            raise Refused(f"tool {full} changed since it was approved; {_approve(server)}")
+        if tool not in entry.tools:
+            raise Refused(f"tool {full} is not approved; {_approve(server)}")
+        return entry
+
+    def require_available(self, ctx: Context, server: ToolServer | None) -> CatalogEntry:
+        """Return the catalog entry of a server that this session may use.
+
+        Raises:
+            Refused: it may not; the text has the command that approves it.
+        """
         if server is None:
             raise Refused("its MCP server is no longer configured")
         entry = self._catalog.entry(server)
@@ -93,14 +111,6 @@ class McpTools:
                 f"MCP server {server.name} of {server.source} can be used only by a person at the "
                 "terminal in that folder"
             )
-        if not server.offers(tool):
-            raise Refused(f"config.yaml does not offer {tool} of MCP server {server.name}")
-        held = entry.held.get(tool)
-        full = full_name(server.name, tool)
-        if held is not None and held.why == "changed":
-            raise Refused(f"tool {full} changed since it was approved; {_approve(server)}")
-        if tool not in entry.tools:
-            raise Refused(f"tool {full} is not approved; {_approve(server)}")
         return entry
 
     async def run(
@@ -113,61 +123,97 @@ class McpTools:
             Refused: the tool is not approved in its current form.
             ToolError: the server cannot be reached, or answers with an error.
         """
-        try:
-            return await self._run(ctx, name, tool, arguments)
-        except Refused:
-            raise
-        except ToolError as error:
-            raise ToolError(await _screen_reason(ctx, name, str(error))) from None
-
-    async def _run(
-        self, ctx: Context, name: str, tool: str, arguments: Mapping[str, Any]
-    ) -> ToolOutput:
         server = self._servers().servers.get(name)
         entry = self.require_approved(ctx, server, tool)
         assert server is not None
-        pool = self._pool()
         read_only = self._config.trust_annotations and entry.tools[tool].reads_only
-        for attempt in (1, 2):
-            connection = await pool.connect(server, ctx.paths, (ctx, name))
-            from .connection import ServerGone
-            from .results import to_tool_output
 
-            try:
-                await self._check(ctx, connection, tool)
-                schema = connection.listing.tools[tool]["inputSchema"]
-                result = await connection.call(tool, own_arguments(arguments, schema), (ctx, name))
-            except ServerGone as gone:
-                reason = str(gone)
-                unsent = not gone.sent
-                pool.record_failure(server, ctx.paths, reason)
-                await pool.drop(server, ctx.paths)
-                if attempt == 1 and (read_only or unsent):
-                    continue
-                break
-            pool.record_success(server, ctx.paths)
-            notes = tuple(
-                f"The server needs an answer from the person: {text}. Ask them, then call it again."
-                for text in ctx.stash.pop(UNANSWERED, ())
+        async def call(connection: Connection) -> Any:
+            await self._check(ctx, connection, tool)
+            schema = connection.listing.tools[tool]["inputSchema"]
+            return await connection.call(tool, own_arguments(arguments, schema), (ctx, name))
+
+        try:
+            result = await self.request(ctx, server, call, repeat=read_only)
+        except ServerGone as gone:
+            reason = await _screen_reason(ctx, name, str(gone))
+            return ToolOutput(
+                f"Interrupted: MCP server {name} failed during the call: {reason}. The call may "
+                "have been executed; find out before you repeat it.",
+                ok=False,
             )
-            return replace(await to_tool_output(ctx, name, tool, result), notes=notes)
-        if read_only or unsent:
-            raise ToolError(f"MCP server {name} failed: {reason}")
-        reason = await _screen_reason(ctx, name, reason)
-        return ToolOutput(
-            f"Interrupted: MCP server {name} failed during the call: {reason}. The call may "
-            "have been executed; find out before you repeat it.",
-            ok=False,
-        )
+        from .results import to_tool_output
 
-    async def _check(self, ctx: Context, connection: Connection, tool: str) -> None:
-        """Compare the server's listing with the catalog. Raises ``Refused`` if ``tool`` differs."""
+        notes = tuple(
+            f"The server needs an answer from the person: {text}. Ask them, then call it again."
+            for text in ctx.stash.pop(UNANSWERED, ())
+        )
+        return replace(await to_tool_output(ctx, name, tool, result), notes=notes)
+
+    async def request(
+        self,
+        ctx: Context,
+        server: ToolServer,
+        send: Callable[[Connection], Awaitable[Any]],
+        *,
+        repeat: bool = True,
+    ) -> Any:
+        """Return what ``send`` returns for the server's connection.
+
+        It is called once more if the server exits, and ``repeat`` or the request was not sent.
+
+        Raises:
+            Refused: raised by ``send``, or a guard refuses the text of an error.
+            ToolError: the server cannot be reached, exits, or answers with an error.
+            ServerGone: it exited, and ``repeat`` is False; the request may have been executed.
+        """
+        try:
+            return await self._request(ctx, server, send, repeat)
+        except Refused:
+            raise
+        except ToolError as error:
+            raise ToolError(await _screen_reason(ctx, server.name, str(error))) from None
+
+    async def _request(
+        self,
+        ctx: Context,
+        server: ToolServer,
+        send: Callable[[Connection], Awaitable[Any]],
+        repeat: bool,
+    ) -> Any:
+        pool = self._pool()
+        attempts = 0
+        while True:
+            attempts += 1
+            connection = await pool.connect(server, ctx.paths, (ctx, server.name))
+            try:
+                result = await send(connection)
+            except ServerGone as gone:
+                pool.record_failure(server, ctx.paths, str(gone))
+                await pool.drop(server, ctx.paths)
+                may_repeat = repeat or not gone.sent
+                if attempts == 1 and may_repeat:
+                    continue
+                if may_repeat:
+                    raise ToolError(f"MCP server {server.name} failed: {gone}") from None
+                raise
+            pool.record_success(server, ctx.paths)
+            return result
+
+    async def check_listing(self, connection: Connection) -> CatalogEntry:
+        """Compare the server's listing with the catalog. Raises ``Refused`` if it has no entry."""
         server = connection.server
         if connection.stale:
             await connection.list_again()
         entry = self._catalog.compare(server, connection.listing)
         if entry is None:
             raise Refused(f"MCP server {server.name} is not approved; {_approve(server)}")
+        return entry
+
+    async def _check(self, ctx: Context, connection: Connection, tool: str) -> None:
+        """Compare the server's listing with the catalog. Raises ``Refused`` if ``tool`` differs."""
+        server = connection.server
+        entry = await self.check_listing(connection)
         notified = ctx.stash.session.setdefault("notified", set())
         if entry.held and server.key not in notified:
             notified.add(server.key)

@@ -14,12 +14,14 @@ from hookline_hookspecs import (
     Context,
     HooklineError,
     Host,
+    Inbound,
     Plugin,
     SearchableCorpus,
     Tool,
     ToolOutput,
     ToolServers,
     Turn,
+    command,
     hookimpl,
 )
 from hookline_hookspecs.channels import TERMINAL
@@ -27,6 +29,7 @@ from hookline_hookspecs.channels import TERMINAL
 from .catalog import ApprovalCatalog, CatalogEntry
 from .config import McpConfig
 from .mcp_tools import McpTools, is_available
+from .prompts import ServerPrompts
 from .servers import ConfiguredServers, ToolServer, load_servers
 from .session_servers import SessionServers
 from .tool_search import DEFAULT_RESULTS, ApprovedServer, ToolSearch
@@ -41,7 +44,7 @@ CHARS_PER_TOKEN = 4
 
 
 class Mcp(Plugin[McpConfig]):
-    """Tools of MCP servers."""
+    """Tools and prompts of MCP servers."""
 
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -55,6 +58,7 @@ class Mcp(Plugin[McpConfig]):
             self, lambda: self._configured.servers, self._offer_session_tools
         )
         self.calls = McpTools(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
+        self.prompts = ServerPrompts(host, self.catalog, lambda: self.servers, self.calls)
 
     @property
     def servers(self) -> ConfiguredServers:
@@ -92,6 +96,19 @@ class Mcp(Plugin[McpConfig]):
         """Provide the service ``ToolServers``, and the tools as a corpus for semantic search."""
         host.services.provide(ToolServers, self.session_servers)
         host.services.add(SearchableCorpus, self._search)
+
+    @hookimpl
+    def on_message(self, inbound: Inbound) -> Inbound | None:
+        """Convert ``/mcp__SERVER__PROMPT``, and name the server as an origin of the message."""
+        return self.prompts.rewrite(inbound)
+
+    async def _complete_prompt(self, session_id: str, typed: str) -> list[tuple[str, str]]:
+        return self.prompts.complete(session_id, typed)
+
+    @command("/mcp", audience="everyone", complete=_complete_prompt)
+    async def slash_mcp(self, ctx: Context, args: str) -> str:
+        """List the prompts of MCP servers, or send one: /mcp SERVER__PROMPT ARGUMENTS."""
+        return await self.prompts.run(ctx, args)
 
     def _offer_session_tools(self) -> None:
         if not self._bridges_registered:

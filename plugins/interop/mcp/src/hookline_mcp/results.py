@@ -29,7 +29,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def clean_result(result: dict[str, Any]) -> None:
-    """Replace parts of a tool's raw result that are of an unknown type or incomplete.
+    """Replace parts of a raw result that are of an unknown type or incomplete: of a tool's, a
+    prompt's or a resource's.
 
     The SDK would refuse the whole result because of one.
     """
@@ -40,6 +41,11 @@ def clean_result(result: dict[str, Any]) -> None:
         result["content"] = [_clean_part(one) for one in content]
     if result.get("isError", False) is None:
         del result["isError"]
+    for message in found if isinstance(found := result.get("messages"), list) else ():
+        if isinstance(message, dict) and "content" in message:
+            message["content"] = _clean_part(message["content"])
+    if isinstance(contents := result.get("contents"), list):
+        result["contents"] = [one for one in contents if _is_complete(one)]
 
 
 def _clean_part(part: Any) -> dict[str, Any]:
@@ -58,6 +64,12 @@ def _clean_part(part: Any) -> dict[str, Any]:
     return clean
 
 
+def _is_complete(part: Any) -> bool:
+    if not isinstance(part, dict) or not isinstance(part.get("uri"), str):
+        return False
+    return any(isinstance(part.get(name), str) for name in ("text", "blob"))
+
+
 def _note(reason: str) -> dict[str, Any]:
     return {"type": "text", "text": f"[part left out: {reason}]"}
 
@@ -69,7 +81,7 @@ async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> T
         Refused: a guard refuses the text.
     """
     origins = (Origin("outside", f"tool {full_name(server, tool)}"),)
-    texts, images = _convert_content(result.content or (), origins)
+    texts, images = convert_content(result.content or (), origins)
     if not any(texts) and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False, indent=1)]
     text = "\n\n".join(one for one in texts if one)
@@ -83,9 +95,10 @@ async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> T
     return ToolOutput(passed, images=tuple(images), data=result.structured_content)
 
 
-def _convert_content(
+def convert_content(
     content: Iterable[Any], origins: tuple[Origin, ...]
 ) -> tuple[list[str], list[ImageBlock]]:
+    """Return the texts and images of content, and notes for what is left out."""
     texts: list[str] = []
     images: list[ImageBlock] = []
     for part in content:

@@ -28,6 +28,14 @@ _NOT_IN_PROJECT_FILES = frozenset(
 """Keys that a workspace's ``.mcp.json`` may not set."""
 
 
+class ServerGone(Exception):
+    """The server is gone. ``sent`` is False if the call was certainly not executed."""
+
+    def __init__(self, text: str, *, sent: bool = True) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
 @dataclass(frozen=True, slots=True)
 class ToolServer:
     """An MCP server that the agent may use.
