@@ -57,7 +57,9 @@ class Provider(BaseHTTPRequestHandler):
             known = asked.get("code") == "c-1" or asked.get("refresh_token") == "r-1"
             site.tokens += 1
             answer = {"access_token": f"t-{site.tokens}", "token_type": "Bearer"}
-            more = {"expires_in": site.lasts, "refresh_token": "r-1"}
+            more = {"expires_in": site.lasts}
+            if not (site.keeps_refresh_token and asked["grant_type"] == "refresh_token"):
+                more["refresh_token"] = "r-1"
             self._json(
                 {**answer, **more} if known else {"error": "invalid_grant"}, 200 if known else 400
             )
@@ -107,6 +109,7 @@ def site(mcp_home: Any) -> Iterator[Any]:
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     made.daemon_threads = True
     made.grants, made.tokens, made.lasts = [], 0, 3600
+    made.keeps_refresh_token = False
     made.base = f"http://127.0.0.1:{made.server_address[1]}"
     entry = {"url": f"{made.base}/mcp", "auth": "oauth", "approval": "never"}
     mcp_home.config["servers"]["web"] = entry
@@ -173,6 +176,19 @@ def test_expired_token_is_renewed_by_another_process(mcp_home: Any, site: Any) -
     mcp_home.cli("mcp approve web --yes")
     assert mcp_home.call("mcp__web__say").text == "hello"
     assert site.grants == ["authorization_code", "refresh_token"]
+
+
+@pytest.mark.slow
+def test_refresh_without_a_new_refresh_token_keeps_the_old_one(mcp_home: Any, site: Any) -> None:
+    site.lasts = 1
+    site.keeps_refresh_token = True
+    login(mcp_home, paste=False, say=browse)
+    for _ in range(2):
+        time.sleep(1.1)
+        mcp_home.cli("mcp approve web --yes")
+    stored = json.loads((mcp_home.home / "mcp" / "tokens" / "web.json").read_text("utf-8"))
+    assert stored["tokens"]["refresh_token"] == "r-1"
+    assert site.grants == ["authorization_code", "refresh_token", "refresh_token"]
 
 
 def test_call_without_login_names_the_command(mcp_home: Any, site: Any) -> None:

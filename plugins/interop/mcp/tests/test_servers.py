@@ -242,6 +242,27 @@ def test_sandboxed_server_writes_the_folder_of_a_data_file_that_it_is_given(mcp_
     assert not (outside / "new").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_sandboxed_server_writes_its_data_folder_though_args_name_a_file_there(
+    mcp_home: Any,
+) -> None:
+    inside = mcp_home.inside(mcp_home.tool("write", "write"))
+    data = mcp_home.folder / "data"
+    data.mkdir()
+    (data / "notes.db").write_text("")
+    mcp_home.config["servers"]["small"] = {
+        **inside.command,
+        "args": [*inside.command["args"], str(data / "notes.db")],
+        "approval": "never",
+        "writable": [str(data)],
+    }
+    mcp_home.cli("mcp approve small --yes")
+    for name in ("notes.db", "notes.db-journal"):
+        assert mcp_home.call("mcp__small__write", {"path": str(data / name)}).ok
+        assert (data / name).read_text("utf-8") == "here"
+
+
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 def test_new_host_of_a_sandboxed_server_is_asked_about_in_its_callers_turn(mcp_home: Any) -> None:
     small = mcp_home.inside(mcp_home.tool("reach", "reach"))

@@ -66,7 +66,7 @@ class McpTools:
             read_only=read_only,
             approval=f"This is a tool of the MCP server {server.name}." if ask else None,
             origin="outside",
-            effects=_find_addresses if read_only else None,
+            effects=find_addresses if read_only else None,
             sinks={} if read_only else guess_sinks(pin.parameters),
             **options,
         )
@@ -260,7 +260,7 @@ def _where_shown(server: ToolServer) -> str:
     return f"`hookline mcp approve {server.name}`"
 
 
-def _find_addresses(ctx: Context, call: ToolCall) -> list[Effect]:
+def find_addresses(ctx: Context, call: ToolCall) -> list[Effect]:
     """The network effects of a read-only tool: the addresses in its arguments."""
     found: list[str] = []
     pending: list[Any] = [call.arguments]

@@ -30,6 +30,7 @@ from .catalog import ApprovalCatalog, CatalogEntry
 from .config import McpConfig
 from .mcp_tools import McpTools, is_available
 from .prompts import ServerPrompts
+from .resources import ServerResources
 from .servers import ConfiguredServers, ToolServer, load_servers
 from .session_servers import SessionServers
 from .tool_search import DEFAULT_RESULTS, ApprovedServer, ToolSearch
@@ -44,7 +45,7 @@ CHARS_PER_TOKEN = 4
 
 
 class Mcp(Plugin[McpConfig]):
-    """Tools and prompts of MCP servers."""
+    """Tools, prompts and resources of MCP servers."""
 
     def __init__(self, config: McpConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -59,6 +60,7 @@ class Mcp(Plugin[McpConfig]):
         )
         self.calls = McpTools(config, host, self.catalog, lambda: self.servers, lambda: self.pool)
         self.prompts = ServerPrompts(host, self.catalog, lambda: self.servers, self.calls)
+        self.resources = ServerResources(config, self.catalog, lambda: self.servers, self.calls)
 
     @property
     def servers(self) -> ConfiguredServers:
@@ -140,6 +142,8 @@ class Mcp(Plugin[McpConfig]):
                 deferred |= not at_once
         if deferred or self.config.discovery == "search":
             self._register_bridges(register)
+        if (reading := self.resources.tool()) is not None:
+            register(reading)
 
     def _tools(self, server: ToolServer, entry: CatalogEntry, *, deferred: bool) -> Iterator[Tool]:
         for name, pin in entry.tools.items():

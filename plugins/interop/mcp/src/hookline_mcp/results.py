@@ -106,7 +106,7 @@ def convert_content(
         if kind == "text":
             texts.append(part.text)
         elif kind == "image":
-            image = _image(part.mime_type, part.data, origins)
+            image = to_image(part.mime_type, part.data, origins)
             if isinstance(image, str):
                 texts.append(image)
             elif len(images) < MAX_IMAGES:
@@ -129,7 +129,7 @@ def _resource(resource: Any) -> str:
     return f"[resource {resource.uri} left out: {resource.mime_type or 'not text'}]"
 
 
-def _image(mime: str, data: str, origins: tuple[Origin, ...]) -> ImageBlock | str:
+def to_image(mime: str, data: str, origins: tuple[Origin, ...]) -> ImageBlock | str:
     """Return the image, or a text that says why it is left out."""
     if len(data) > MAX_IMAGE_BYTES * 4 // 3 + 4:
         return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
