@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,37 @@ def test_modes_are_listed_and_changes_reported(acp_home: AcpHome) -> None:
     assert [one.id for one in modes.available_modes] == ["ask", "auto", "plan"]
     assert modes.current_mode_id == "auto"
     assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["ask"]
+
+
+def test_mode_and_model_are_options_of_a_session(acp_home: AcpHome) -> None:
+    async def work(editor: Editor) -> Any:
+        made = await editor.agent.new_session(cwd=str(acp_home.workspace))
+        choose = partial(editor.agent.set_config_option, session_id=made.session_id)
+        mode = await choose(config_id="mode", value="ask")
+        model = await choose(config_id="model", value="test/other")
+        with pytest.raises(RequestError, match="no-such"):
+            await choose(config_id="model", value="no-such/model")
+        with pytest.raises(RequestError, match="unknown option 'speed'"):
+            await choose(config_id="speed", value="fast")
+        await editor.say(made.session_id, "/model test/model")
+        again = await editor.agent.load_session(
+            cwd=str(acp_home.workspace), session_id=made.session_id
+        )
+        return [_values(one.config_options) for one in (made, mode, model, again)]
+
+    found, editor = acp_home.talk(work, ModesPlugin)
+    assert found == [
+        {"mode": "auto", "model": "test/model"},
+        {"mode": "ask", "model": "test/model"},
+        {"mode": "ask", "model": "test/other"},
+        {"mode": "ask", "model": "test/model"},
+    ]
+    (changed,) = editor.of("config_option_update")
+    assert _values(changed.config_options)["model"] == "test/model"
+
+
+def _values(options: Any) -> dict[str, str]:
+    return {one.id: one.current_value for one in options}
 
 
 def test_new_session_starts_in_command_line_mode(acp_home: AcpHome) -> None:

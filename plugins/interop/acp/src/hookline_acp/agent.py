@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from hookline_hookspecs import (
 )
 
 from .call_updates import fence_text
+from .config_options import MODE_OPTION, MODEL_COMMAND, MODEL_OPTION, ConfigOptions
 from .feed import EditorFeed
 from .mcp_servers import attach_servers, server_entries
 from .prompts import ParsedPrompt, invalid_params, read_prompt
@@ -86,6 +88,7 @@ class EditorAgent:
         self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._options = ConfigOptions(host, MODE_DESCRIPTIONS)
         feed.stop = self._stop_soon
 
     @property
@@ -140,7 +143,8 @@ class EditorAgent:
         modes = await self._modes(session)
         self._sessions.add(session)
         self._pipes.after(session_id, lambda: self._send_initial_updates(session, problems))
-        return schema.NewSessionResponse(session_id=session_id, modes=modes)
+        options = await self._config_options(session)
+        return schema.NewSessionResponse(session_id=session_id, modes=modes, config_options=options)
 
     async def load_session(
         self, cwd: str, session_id: str, mcp_servers: list[Any] | None = None, **_: Any
@@ -151,7 +155,8 @@ class EditorAgent:
         for update in replay_updates(messages, session.workspace):
             self._feed.send(session, update)
         self._send_initial_updates(session, problems)
-        return schema.LoadSessionResponse(modes=await self._modes(session))
+        modes, options = await self._modes(session), await self._config_options(session)
+        return schema.LoadSessionResponse(modes=modes, config_options=options)
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
@@ -159,7 +164,8 @@ class EditorAgent:
         """Open a stored session without replaying its messages."""
         session, problems = await self._open_session(cwd, session_id, mcp_servers)
         self._send_initial_updates(session, problems)
-        return schema.ResumeSessionResponse(modes=await self._modes(session))
+        modes, options = await self._modes(session), await self._config_options(session)
+        return schema.ResumeSessionResponse(modes=modes, config_options=options)
 
     async def _open_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None
@@ -233,6 +239,43 @@ class EditorAgent:
         await self._set_mode(self._session(session_id), mode_id)
         return schema.SetSessionModeResponse()
 
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> schema.SetSessionConfigOptionResponse:
+        """Set the mode or the model of a session."""
+        session = self._session(session_id)
+        if config_id == MODE_OPTION and isinstance(value, str):
+            await self._set_mode(session, value)
+        elif config_id == MODEL_OPTION and isinstance(value, str):
+            await self._set_model(session, value)
+        else:
+            raise invalid_params(f"unknown option {config_id[:40]!r}. Options: mode, model")
+        return schema.SetSessionConfigOptionResponse(
+            config_options=await self._config_options(session)
+        )
+
+    async def _set_model(self, session: EditorSession, model: str) -> None:
+        """Set the model by the command ``/model``, after a running turn."""
+        if not model or any(char.isspace() for char in model):
+            raise invalid_params(f"unknown model {model[:80]!r}")
+        async with session.turn:
+            inbound = replace(self._inbound(session), text=f"{MODEL_COMMAND} {model}")
+            submission = await self._conversations.submit(inbound, "ask")
+            await submission.mark_delivered()
+        if await self._options.current_model(session) != model:
+            raise invalid_params(submission.turn.reply or f"the model is not {model[:80]!r}")
+
+    async def _config_options(self, session: EditorSession) -> list[Any]:
+        options = await self._options.build(session)
+        session.options = {one.id: one.current_value for one in options}
+        return options
+
+    async def _report_changes(self, session: EditorSession) -> None:
+        """Send the session's mode, title and options if they have changed."""
+        await self._feed.send_mode_and_title(session)
+        if (update := await self._options.update(session)) is not None:
+            self._feed.send(session, update)
+
     async def _set_mode(self, session: EditorSession, mode: str) -> None:
         modes = self._host.services.get(Modes)
         if modes is None or mode not in MODE_DESCRIPTIONS:
@@ -303,7 +346,7 @@ class EditorAgent:
         if text := submission.turn.reply:
             self._feed.say(session, fence_text(text) if "\n" in text else text, str(uuid4()))
         await submission.mark_delivered()
-        await self._feed.send_mode_and_title(session)
+        await self._report_changes(session)
         return schema.PromptResponse(stop_reason="end_turn")
 
     def _inbound(
@@ -355,7 +398,7 @@ class EditorAgent:
                 active.begin_text()
             self._feed.say(session, left, active.message_id)
         await submission.mark_delivered()
-        await self._feed.send_mode_and_title(session)
+        await self._report_changes(session)
         if failed and active.failure is not None and not active.cancelled:
             raise RequestError(FAILED, active.failure.text, {"kind": active.failure.kind})
         reason = "cancelled" if active.cancelled else STOP_REASONS.get(turn.stop, "end_turn")

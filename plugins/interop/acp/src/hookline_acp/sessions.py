@@ -80,6 +80,10 @@ class EditorSession:
     mode: str = ""
     cost: float | None = 0.0
     used: int = 0
+    models: dict[str, str] = field(default_factory=dict)
+    """The models that the editor was offered, with descriptions."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The values of the options that the editor was sent last."""
     servers: tuple[dict[str, Any], ...] = ()
     """The editor's MCP servers for this session."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)

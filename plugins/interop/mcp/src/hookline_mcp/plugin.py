@@ -100,7 +100,7 @@ class Mcp(Plugin[McpConfig]):
         host.services.add(SearchableCorpus, self._search)
 
     @hookimpl
-    def on_message(self, inbound: Inbound) -> Inbound | None:
+    def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:
         """Convert ``/mcp__SERVER__PROMPT``, and name the server as an origin of the message."""
         return self.prompts.rewrite(inbound)
 

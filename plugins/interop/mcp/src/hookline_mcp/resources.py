@@ -90,7 +90,10 @@ class ServerResources:
 
         async def send(connection: Connection) -> tuple[list[str], bool]:
             await self._calls.check_listing(connection)
-            return await connection.request("list resources", list_lines, (ctx, server.name))
+            found: tuple[list[str], bool] = await connection.request(
+                "list resources", list_lines, (ctx, server.name)
+            )
+            return found
 
         lines, more = await self._calls.request(ctx, server, send)
         if more:

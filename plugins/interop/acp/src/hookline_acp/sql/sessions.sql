@@ -12,5 +12,5 @@ WHERE s.channel = 'terminal' AND s.chat_id = 'default' AND s.kind = 'chat' AND s
 ORDER BY s.updated DESC, s.id LIMIT :most;
 
 -- name: conversation
-SELECT id, title, updated, workspace FROM sessions
+SELECT id, title, updated, workspace, model FROM sessions
 WHERE id = :id AND channel = 'terminal' AND chat_id = 'default' AND kind = 'chat';
