@@ -33,6 +33,7 @@ from .call_updates import fence_text
 from .config_options import MODE_OPTION, MODEL_COMMAND, MODEL_OPTION, ConfigOptions
 from .feed import EditorFeed
 from .mcp_servers import attach_servers, server_entries
+from .permission_requests import EditorQuestions
 from .prompts import ParsedPrompt, invalid_params, read_prompt
 from .replay import replay_updates
 from .sessions import CHANNEL, CHAT, ActivePrompt, EditorSession, OpenSessions
@@ -85,6 +86,8 @@ class EditorAgent:
         self._mode = mode
         self.unsaved: UnsavedChanges | None = None
         """Learns at ``initialize`` whether the editor offers ``fs/read_text_file``."""
+        self.questions: EditorQuestions | None = None
+        """Learns at ``initialize`` whether the editor offers forms."""
         self._media = MediaStore(host, "acp")
         self._user = _user()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -105,6 +108,9 @@ class EditorAgent:
         fs = client_capabilities.fs if client_capabilities is not None else None
         if self.unsaved is not None:
             self.unsaved.offered = bool(fs and fs.read_text_file)
+        forms = client_capabilities.elicitation if client_capabilities is not None else None
+        if self.questions is not None:
+            self.questions.shows_forms = forms is not None and forms.form is not None
         from importlib.metadata import version
 
         return schema.InitializeResponse(

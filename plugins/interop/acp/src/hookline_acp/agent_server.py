@@ -51,7 +51,7 @@ async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
     )
     link = host.services[EditorLink]
     link.feed = feed
-    link.questions = EditorQuestions(connection, feed, sessions)
+    link.questions = agent.questions = EditorQuestions(connection, feed, sessions)
     link.sessions = sessions
     link.unsaved = agent.unsaved = UnsavedChanges(connection, sessions)
     for name, receiver in feed.receivers.items():

@@ -78,7 +78,7 @@ class ConfigOptions:
 
 
 def _mode(current: str, modes: Mapping[Mode, str]) -> schema.SessionConfigOptionSelect:
-    names: dict[str, str] = {**modes}
+    names: dict[str, str] = {str(mode): about for mode, about in modes.items()}
     names.setdefault(current, "")
     return _select(MODE_OPTION, "Mode", "mode", current, names, capitalize=True)
 

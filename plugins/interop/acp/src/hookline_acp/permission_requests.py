@@ -15,6 +15,7 @@ from hookline_textmatch import EditError, replace
 from pydantic import ValidationError
 
 from . import call_updates
+from .elicitation import ask_text
 from .feed import EditorFeed
 from .sessions import EditorSession, OpenSessions
 
@@ -37,6 +38,8 @@ class EditorQuestions:
         self._client = client
         self._feed = feed
         self._sessions = sessions
+        self.shows_forms = False
+        """Learns at ``initialize`` whether the editor offers forms (``elicitation/create``)."""
 
     async def ask(self, ctx: Context, question: Question) -> str | None:
         """Return the person's choice; None if the question belongs to no open session.
@@ -44,8 +47,11 @@ class EditorQuestions:
         An approval that cannot be shown is refused.
         """
         session = self._sessions.find(ctx.session.id)
-        if session is None or session.prompt is None or not question.choices:
+        if session is None or session.prompt is None:
             return None
+        if not question.choices:
+            is_typed = question.kind == "form" and self.shows_forms
+            return await ask_text(self._client, session.id, question) if is_typed else None
         if question.kind == "approval" and question.call is not None:
             return await self._approval(ctx, session, question, question.call)
         return await self._choice(session, question)
@@ -82,7 +88,7 @@ class EditorQuestions:
         return await self._request_permission(session, asked, options) or DENY
 
     async def _choice(self, session: EditorSession, question: Question) -> str | None:
-        """Ask a question with choices as a tool call, the protocol's only way."""
+        """Ask a question with choices as a tool call."""
         call_id = f"question-{uuid4().hex[:12]}"
         body = spell_out("\n\n".join(filter(None, [question.text, question.preview])))
         start = schema.ToolCallStart(
