@@ -1,7 +1,7 @@
 """AgentDojo against provenance: ``python benchmarks/agentdojo/run.py [--off] [--sample N]``.
 
-Needs ``uv sync --all-packages --group benchmarks``. It runs the 97 tasks
-with and without a person, and the 949 pairs of task and injection, and prints a table.
+Needs ``uv sync --all-packages`` and ``uv pip install agentdojo==0.1.35``. It runs the 97 tasks with
+and without a person, and the 949 pairs of task and injection, and prints a table.
 """
 
 from __future__ import annotations

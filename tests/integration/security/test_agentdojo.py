@@ -21,7 +21,7 @@ QUESTIONS = {"workspace": 7, "travel": 0, "banking": 3, "slack": 8}
 
 @pytest.fixture(scope="module")
 def measure() -> Any:
-    pytest.importorskip("agentdojo", reason="needs `uv sync --group benchmarks`")
+    pytest.importorskip("agentdojo", reason="needs `uv pip install agentdojo==0.1.35`")
     sys.path.insert(0, str(FOLDER))
     try:
         import measure
