@@ -59,6 +59,8 @@ INBOUND = {
     "sender": TEXT,
     "sent": TIME,
     "quoted": TEXT,
+    "quoted_by": st.sampled_from(["", "agent", "sender"]),
+    "earlier": st.lists(st.tuples(TEXT, TEXT), max_size=2).map(tuple),
     "kind": st.sampled_from(["message", "press", "reaction", "edit", "delete", "command"]),
     "target": MAYBE,
     "forwarded": TEXT,

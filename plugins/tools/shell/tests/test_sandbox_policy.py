@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from hookline_hookspecs import Ask, Deny, Origin, Question, ToolCall, ToolError
+from hookline_hookspecs.questions import QuestionAnswer
 from hookline_shell import Shell
 
 from .conftest import hook_verdict
@@ -364,9 +365,9 @@ async def public() -> Any:
     server.close()
 
 
-async def allow_once(question: Question) -> str:
+async def allow_once(question: Question) -> QuestionAnswer:
     """Answers the question about a host."""
-    return "Allow once"
+    return QuestionAnswer("Allow once")
 
 
 def fetch(url: str) -> str:
@@ -383,7 +384,7 @@ async def test_admin_reaches_public_addresses_only_through_the_guard(
     sandboxes: None,
     public: int,
 ) -> None:
-    shell, ctx = shell_of(), make_context(work(chats), **ADMIN, ask=allow_once)
+    shell, ctx = shell_of(), make_context(work(chats), **ADMIN, ask_answer=allow_once)
     shell.host.http = Local(public)
     result = await shell.bash(ctx, fetch("http://public.example/a?b=c"))
     assert "GET /a?b=c HTTP/1.1" in result.text
@@ -403,7 +404,7 @@ async def test_others_have_no_network_by_default(
     sandboxes: None,
     public: int,
 ) -> None:
-    ctx = make_context(work(chats), **STRANGER, ask=allow_once)
+    ctx = make_context(work(chats), **STRANGER, ask_answer=allow_once)
     for network, reaches in (("auto", False), (False, False), ("guarded", True), (True, True)):
         shell = shell_of(sandbox={"network": network})
         shell.host.http = Local(public)

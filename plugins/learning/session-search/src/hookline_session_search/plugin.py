@@ -92,7 +92,7 @@ class SessionSearch(Plugin):
         limit: int | None = None,
         around: int = 0,
     ) -> ToolOutput:
-        """Find messages of earlier conversations that hold every word of the query; OR is a choice.
+        """Find messages of earlier conversations with all words of the query. OR works.
 
         Args:
             since: day (2026-01-31) or age (7d)

@@ -17,6 +17,7 @@ COMMANDS_BY_PLUGIN = {
     "goals": ("background", "goal"),
     "insights": ("insights",),
     "inspect": ("context", "plugins", "sessions", "status", "usage"),
+    "mcp": ("mcp",),
     "memory": ("memory",),
     "permissions": ("accept", "mode", "permissions"),
     "plan": ("plan",),
