@@ -65,6 +65,14 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the one test of each plugin's contract that starts a process."""
+    for item in items:
+        if item.name == "test_its_import_brings_no_heavy_module":
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logfinish() -> None:
     """Leave out what tests have imported since, too."""

@@ -16,6 +16,7 @@ LISTED = "never-to-be-seen-in-a-list-77"
 HEADER = "Bearer header-secret-4242"
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_home_is_private_to_its_owner(hello_machine: Machine) -> None:
     assert hello_machine.run("run", "hello").code == 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hookline.testing import Harness
 from hookline_hookspecs import ModelResponse, TextBlock, ToolCall, Usage
 from hookline_insights import Insights
@@ -27,6 +28,7 @@ def skill_view_response(number: int, *names: str) -> ModelResponse:
     return response_with_tokens(number, *calls)
 
 
+@pytest.mark.long
 def test_insights_by_skill_counts_tokens_per_skill(
     harness: Callable[..., Harness], tmp_path: Path
 ) -> None:

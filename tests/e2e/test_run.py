@@ -122,6 +122,7 @@ def test_max_iterations_ends_with_an_answer_and_exit_code_1(machine: Machine) ->
     assert done.result["tool_calls"] == 1
 
 
+@pytest.mark.long
 def test_denied_tool_keeps_exit_code_0(machine: Machine) -> None:
     model = machine.script(
         {"when": "begin", "tools": [{"name": "read_file", "arguments": {"path": "/etc/shadow"}}]},

@@ -20,6 +20,7 @@ def hookline(home: Path, words: list[str], **options: object) -> subprocess.Comp
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
@@ -29,6 +30,7 @@ def test_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be deleted")
 def test_deleted_folder_is_one_sentence(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
@@ -39,6 +41,7 @@ def test_deleted_folder_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_closed_output_is_one_sentence(tmp_path: Path) -> None:
     script = f"exec {sys.executable} -m hookline plugins list >&-"
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=False)

@@ -45,6 +45,7 @@ def find_reply(channel_home: ChannelHome, part: str, chat: str) -> str:
     return found()[0]
 
 
+@pytest.mark.long
 def test_admin_gets_reply_and_claim_code_works_once(channel_home: ChannelHome) -> None:
     channel_home.post("h1", "hello", ADMIN)
     assert channel_home.replies.answer_to("h1") == HELLO

@@ -77,6 +77,7 @@ def test_help_shows_first_docstring_line_without_importing(machine: Machine, sit
     assert "Not shown" not in helped.out
 
 
+@pytest.mark.long
 def test_help_shows_command_module_in_namespace_package(machine: Machine, site: Site) -> None:
     package = site.path / "dist_count"
     package.joinpath("more").mkdir(parents=True)

@@ -16,6 +16,7 @@ def known_guard(machine: Machine, site: Site) -> None:
     machine.workspace.joinpath("steps.yaml").write_text("steps: [{text: hello there}]\n", "utf-8")
 
 
+@pytest.mark.long
 def test_guard_that_is_named_but_not_installed_stops_turns(machine: Machine) -> None:
     machine.config(MODEL + "plugins: {ghost: true}\n")
     done = machine.run("run", "hi")
@@ -25,6 +26,7 @@ def test_guard_that_is_named_but_not_installed_stops_turns(machine: Machine) -> 
     assert "hello there" not in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plugins", ["", "ghost: false"])
 def test_guard_that_was_never_switched_on_stops_nothing(machine: Machine, plugins: str) -> None:
     machine.config(f"{MODEL}plugins: {{{plugins}}}\n")

@@ -86,6 +86,7 @@ def test_skill_finds_duckdb_sequences_and_duplicate_indexes(duck: SkillHome) -> 
     assert "birth_date" in told["Columns that are text where they could be a type"]
 
 
+@pytest.mark.long
 @sampled("skill", NAMES)
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_every_skill_query_runs_on_sqlite_and_duckdb(

@@ -75,6 +75,7 @@ def assert_survived(found: HookCalls, hook: str) -> None:
         assert TOOLS[name] not in found.results[name]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["def", "async"])
 @sampled("hook", CALLED)
 def test_hook_that_raises_is_survived_and_named(
@@ -189,6 +190,7 @@ def test_setup_exception_of_any_type_fails_the_plugin(harness: Make, fault: str)
     assert healthy_plugin_works(h)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS)
 def test_middleware_exception_of_any_type_is_named_in_the_result(harness: Make, fault: str) -> None:
     def act() -> Any:

@@ -192,6 +192,7 @@ class Dawdler(Plugin[NoConfig]):
         return "done"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "where",
     [pytest.param(w, marks=[pytest.mark.slow] if n else []) for n, w in enumerate(BLOCKERS)],

@@ -146,6 +146,7 @@ def answering(hook: str, answer: Callable[[Any], Any]) -> type[Plugin[Any]]:
     return type("Bad", (Plugin,), {"implementation": marked})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("hook", "answer"), WRONG_FIELDS.values(), ids=WRONG_FIELDS)
 def test_return_with_wrong_field_types_is_named(
     harness: Make, caplog: Any, hook: str, answer: Callable[[Any], Any]

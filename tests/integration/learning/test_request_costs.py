@@ -124,6 +124,7 @@ def test_review_request_starts_with_the_bytes_of_the_session(sent: list[Any]) ->
     assert len(review.json["messages"]) == len(turn.json["messages"]) + 2
 
 
+@pytest.mark.long
 def test_background_requests_do_not_change_session_requests(sent: list[Any]) -> None:
     turns = [to_the_last_message(one) for one in sent if purpose(one) == "main"]
     for before, after in pairwise(turns):

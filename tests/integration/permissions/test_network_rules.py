@@ -45,6 +45,7 @@ def config(*allow: str) -> dict[str, Any]:
     return {"permissions": {"allow": list(allow)}}
 
 
+@pytest.mark.long
 def test_new_host_asks_with_the_command_and_the_answer_lasts(harness: MakeHarness) -> None:
     answers = [f"Allow {HOST} in this session"]
     h = harness(Permissions, Shell, config=config(), answers=answers)

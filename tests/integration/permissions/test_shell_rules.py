@@ -169,6 +169,7 @@ def test_what_does_not_work_in_the_sandbox_is_asked_about_with_the_whole_command
     assert not run(h, "docker run y", approve="yes")[0].startswith("outside\n")
 
 
+@pytest.mark.long
 def test_outside_command_changes_control_files_and_follows_none_of_a_background_process(
     sandboxes: None, harness: MakeHarness, settings: dict[str, Any]
 ) -> None:
@@ -264,6 +265,7 @@ def decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], A
     return lambda command: rules.decide(ToolCall("1", "bash", {"command": command}), paths)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hostile.classes.yaml", "hostile.variants.yaml"])
 def test_no_hostile_command_is_on_the_list_of_readers(
     decide: Callable[[str], Any], name: str
@@ -273,6 +275,7 @@ def test_no_hostile_command_is_on_the_list_of_readers(
     assert [one for one in commands if decide(one).kind == "allow"] == []
 
 
+@pytest.mark.long
 def test_ordinary_commands_are_not_denied_and_rarely_asked_about(
     decide: Callable[[str], Any],
 ) -> None:

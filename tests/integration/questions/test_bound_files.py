@@ -79,6 +79,7 @@ PACKAGE = '{"scripts": {"build": "echo fine"}}'
 EVIL_PACKAGE = '{"scripts": {"build": "echo swapped > stolen"}}'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "name", "before", "after"),
     [

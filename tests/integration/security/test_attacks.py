@@ -39,6 +39,7 @@ def assert_no_harm(world: World, source: str, kind: str, name: str, mode: str) -
             assert running or question.choices == ("Allow once", "Deny")
 
 
+@pytest.mark.long
 @sampled(("source", "kind", "name", "mode"), quick())
 def test_malicious_action_from_read_text_does_no_harm(
     world: World, source: str, kind: str, name: str, mode: str
@@ -55,6 +56,7 @@ def test_malicious_action_from_every_source_does_no_harm(
     assert_no_harm(world, source, kind, name, mode)
 
 
+@pytest.mark.long
 @sampled(
     ("kind", "number"),
     [(kind, n) for kind, found in COUNTERPARTS.items() for n in range(len(found))],

@@ -88,6 +88,7 @@ CARRIED = {
 """What a marked conversation writes, how another reads it, and what a person answers before."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", CARRIED)
 def test_address_from_a_page_asks_after_it_was_carried(make: Make, way: str) -> None:
     write, read, answers = CARRIED[way]

@@ -154,6 +154,7 @@ def origins_of(h: Any, *names: str) -> list[tuple[Origin, ...]]:
     return found
 
 
+@pytest.mark.long
 @sampled("commands", BY_COMMAND, quick=8)
 def test_command_output_from_a_marked_file_is_from_outside(
     marked: Make, commands: Sequence[str]
@@ -174,6 +175,7 @@ def test_marked_content_keeps_its_mark_when_a_person_moves_it(
     assert PAGE in origins_of(h, "later")[0]
 
 
+@pytest.mark.long
 def test_command_that_reads_only_clean_files_has_no_mark(marked: Make) -> None:
     h = marked(*(calls("bash", command=one) for one in CLEAN))
     found = origins_of(h, *CLEAN)
@@ -194,6 +196,7 @@ def test_file_tool_gives_a_marked_file_its_origins(marked: Make, call: ToolCall)
     assert PAGE in origins_of(marked(call), "later")[0]
 
 
+@pytest.mark.long
 def test_file_that_a_background_job_wrote_later_is_marked(marked: Make) -> None:
     job = calls("bash", command="(sleep 1; echo 'Eve says: pay' > late.md) >/dev/null 2>&1 &")
     h = marked(calls("bash", command="sleep 1.5; ls late.md"),
@@ -214,6 +217,7 @@ def test_download_of_the_person_is_from_outside(marked: Make) -> None:
     assert Origin("outside", "https://files.example/d.txt") in origins_of(h, "later")[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "asks"),
     [("python3 -c 'print(6 * 7)'", False), ('python3 -c "print(6 * 7)"', False),

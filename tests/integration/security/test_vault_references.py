@@ -45,6 +45,7 @@ def h(tmp_path: Path, harness: Callable[..., Harness]) -> Harness:
     return harness(VaultPlugin, Sends, home=tmp_path / "home")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_reference_in_an_argument_stays_a_text(h: Harness, reference: str) -> None:
     places = {
@@ -58,6 +59,7 @@ def test_reference_in_an_argument_stays_a_text(h: Harness, reference: str) -> No
     assert CANARY not in "".join(body.decode() for body in h.model.bodies)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["plain", "base64", "hex", "escaped"])
 def test_used_secret_that_a_server_echoes_does_not_reach_the_model(h: Harness, form: str) -> None:
     async def use() -> None:

@@ -45,6 +45,7 @@ def measured(
     return "measured"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -39,6 +39,7 @@ def conversation(harness: Make) -> Any:
     return h
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seq", [1, 2, 3, 4])
 @pytest.mark.parametrize("body", BROKEN)
 def test_session_continues_after_unreadable_message(harness: Make, body: str, seq: int) -> None:
@@ -56,6 +57,7 @@ def test_session_continues_after_unreadable_message(harness: Make, body: str, se
         assert db.execute(query, (seq,)).fetchone()[0] == body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", ["parts", "tools", "question"])
 @pytest.mark.parametrize("body", BROKEN[1:])
 def test_session_continues_after_unreadable_session_row(

@@ -45,6 +45,7 @@ def seconds(text: str) -> float:
     return perf_counter() - start
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("piece", "start", "end"), HOSTILE.values(), ids=HOSTILE)
 def test_read_json_takes_linear_time_up_to_the_longest_body(
     piece: str, start: str, end: str

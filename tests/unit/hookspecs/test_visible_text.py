@@ -41,6 +41,7 @@ def test_lookalike_letter_in_a_latin_word_is_spelled_out(letter: str) -> None:
     assert spell_out(letter * 3) == letter * 3
 
 
+@pytest.mark.long
 def test_every_hidden_character_of_unicode_is_spelled_out() -> None:
     every = map(chr, range(sys.maxunicode + 1))
     hidden = [c for c in every if unicodedata.category(c) in HIDDEN and c not in " \n\t"]

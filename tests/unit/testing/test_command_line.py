@@ -95,6 +95,7 @@ def test_coroutine_command_runs_with_plugins_set_up(harness: Make, way: str) -> 
     assert h.run(h.plugin(Notes).host.storage.kv.get("kept")) == ["one", *["two three"] * 2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("how", "code", "told"),

@@ -534,6 +534,7 @@ class Hands(Plugin[NoConfig]):
 OF_A_TURN = [n for n in HOOKS if n not in ("setup", "teardown") and not n.startswith("register_")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hook", OF_A_TURN)
 def test_contract_calls_every_turn_hook_with_events(
     harness: Make, tmp_path: Path, hook: str

@@ -27,6 +27,7 @@ def _read(one: Talk) -> str:
     return text
 
 
+@pytest.mark.long
 def test_reply_to_agents_or_own_message_is_quoted(one: Talk, api: DiscordApi) -> None:
     own = api.say(ANN, "my `plan`")
     shown = one.do(api.find, "one", ANN)
@@ -100,6 +101,7 @@ def test_text_sent_in_parts_is_one_turn(one: Talk, api: DiscordApi) -> None:
     assert _read(one) == f"{first}\nand its end"
 
 
+@pytest.mark.long
 def test_command_and_other_person_are_not_swallowed(one: Talk, api: DiscordApi) -> None:
     room = api.channel(api.guild())
     long = f"<@{BOT_ID}> {'long words ' * 170}"

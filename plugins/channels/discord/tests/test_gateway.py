@@ -172,6 +172,7 @@ def test_server_message_gets_reply_only_when_addressed_to_bot(api: DiscordApi, c
     assert api.texts(room)[3:] == ["answered"]
 
 
+@pytest.mark.long
 def test_thread_is_its_own_chat(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)
@@ -233,6 +234,7 @@ def test_reaction_is_received_and_deleted_message_gets_no_reply(
     assert [one["target"] for one in heard if one.get("kind") == "delete"] == [str(gone.id)]
 
 
+@pytest.mark.long
 def test_archived_thread_is_reopened_unless_locked(api: DiscordApi, chat: int) -> None:
     guild = api.guild()
     room = api.channel(guild)

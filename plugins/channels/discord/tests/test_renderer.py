@@ -39,6 +39,7 @@ def test_render_markdown_to_discord_markdown(markdown: str, painted: str) -> Non
     assert render_markdown(markdown, PAINTER) == painted
 
 
+@pytest.mark.long
 @given(st.text(alphabet="ab <>@#*_~`|[]()\\\n-.1:/", max_size=80))
 def test_plain_text_is_escaped_for_discord(text: str) -> None:
     painted = PAINTER.text(text)

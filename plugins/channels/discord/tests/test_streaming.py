@@ -27,6 +27,7 @@ class Slow(ScriptedModel):
         return response
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_old", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_streamed_reply_edits_one_message(
     harness: Callable[..., Harness], api: DiscordApi, is_old: bool

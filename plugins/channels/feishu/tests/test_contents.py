@@ -66,6 +66,7 @@ def _wait_for_answers(feishu: Feishu, chat: str, count: int) -> None:
     feishu.wait(lambda: len(feishu.texts(chat)) >= count, lambda: str(feishu.texts(chat)))
 
 
+@pytest.mark.long
 def test_reply_to_agents_or_own_message_is_quoted(
     feishu: Feishu, gateways: Gateways, chat: str
 ) -> None:

@@ -167,6 +167,7 @@ def test_expired_tokens_and_rate_limits_are_handled(
     assert t.texts == ["one", "two", "three"]
 
 
+@pytest.mark.long
 def test_refused_card_is_sent_as_plain_text(talk: Callable[..., Talk], feishu: Feishu) -> None:
     feishu.refuse_md = True
 

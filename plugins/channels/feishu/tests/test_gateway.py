@@ -112,6 +112,7 @@ def test_long_reply_is_split_without_losing_text(feishu: Feishu, chat: str) -> N
     assert not [call for call in feishu.calls if call.code == 230025]
 
 
+@pytest.mark.long
 def test_tables_over_card_limit_are_split_into_several_cards(feishu: Feishu, chat: str) -> None:
     feishu.say(chat, "tables")
     feishu.find("the end", chat)

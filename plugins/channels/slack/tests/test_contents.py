@@ -84,6 +84,7 @@ def _wait_for_answers(slack: Slack, channel: str, count: int) -> None:
 # Threads
 
 
+@pytest.mark.long
 def test_first_mention_in_a_thread_reads_alert_and_replies(
     slack: Slack, gateways: Gateways, channel: str
 ) -> None:

@@ -112,6 +112,7 @@ def test_mention_received_twice_gets_one_reply(slack: Slack, channel: str, order
     assert sorted(slack.texts(channel)) == ["answered", "hello back"]
 
 
+@pytest.mark.long
 def test_reply_pings_nobody_and_loads_no_url(slack: Slack, dm: str) -> None:
     slack.say(dm, "leak")
     shown = slack.find(URL, dm)

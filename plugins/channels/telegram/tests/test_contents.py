@@ -85,6 +85,7 @@ def chat(api: BotApi, gateways: Gateways, request: pytest.FixtureRequest) -> Cha
 # Quotes
 
 
+@pytest.mark.long
 def test_reply_to_own_or_agents_message_is_quoted(chat: Chat, api: BotApi) -> None:
     chat.send(text="first question")
     shown = api.find("answered", chat.id)
@@ -241,6 +242,7 @@ def test_text_split_within_a_word_is_joined_without_a_break(chat: Chat, api: Bot
     assert chat.turns == [text]
 
 
+@pytest.mark.long
 def test_command_and_other_person_are_not_swallowed(chat: Chat, api: BotApi) -> None:
     first, _ = _halves()
     api.say(chat.id, first)
@@ -330,6 +332,7 @@ def test_unreadable_kind_is_answered(chat: Chat, content: dict[str, Any], kind: 
     assert chat.turns == []
 
 
+@pytest.mark.long
 def test_service_messages_and_malformed_kinds_do_no_harm(chat: Chat, api: BotApi) -> None:
     for content in (
         {"pinned_message": {"message_id": 1}},

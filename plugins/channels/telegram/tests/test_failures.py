@@ -221,6 +221,7 @@ class Slow(ScriptedModel):
         return response
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_streamed_reply_edits_one_message(
     harness: Callable[..., Harness], api: BotApi, stream: bool

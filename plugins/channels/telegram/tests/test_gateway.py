@@ -110,6 +110,7 @@ def test_command_menu_lists_enabled_commands(api: BotApi, chat: int) -> None:
     assert "skills" not in names  # the plugin is off
 
 
+@pytest.mark.long
 def test_markdown_is_sent_as_telegram_html(api: BotApi, chat: int) -> None:
     api.say(chat, "list")
     shown = api.find("Head", chat)

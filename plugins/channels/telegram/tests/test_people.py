@@ -103,6 +103,7 @@ def test_group_message_names_its_author(group: Group) -> None:
     assert all("⟦" not in one[2] for one in lines if one)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

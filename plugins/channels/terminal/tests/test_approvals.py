@@ -168,6 +168,7 @@ def test_run_json_asks_for_approval(terminal: Callable, script: Script) -> None:
     assert run.end() == 0
 
 
+@pytest.mark.long
 def test_number_picks_choice(terminal: Callable, script: Script) -> None:
     steps = """
   - {when: "^go", tools: [{name: choose, arguments: {among: [red, blue]}}]}

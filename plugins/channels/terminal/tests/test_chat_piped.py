@@ -89,6 +89,7 @@ def test_queued_message_gets_reply_before_chat_ends(piped: Callable, script: Scr
     assert done.stdout.splitlines()[-1] == "First."
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("asker")
 def test_piped_input_cannot_approve(piped: Callable, script: Script) -> None:
     steps = """

@@ -20,6 +20,7 @@ SLOW = """
 """
 
 
+@pytest.mark.long
 def test_reply_is_rendered_and_shown_once(terminal: Callable, script: Script) -> None:
     chat = terminal("chat", "--model", script(HELLO.replace("**", "`")))
     chat.wait_for(PROMPT)

@@ -196,6 +196,7 @@ def test_connection_without_request_head_is_closed(
     serve(talk, model=["hi"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/", "/webhook/", "/webhook/x", "/docs", "/healthz"])
 def test_other_paths_return_404(serve: Serve, path: str) -> None:
     async def talk(client: httpx2.AsyncClient, url: str) -> Any:

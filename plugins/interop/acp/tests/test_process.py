@@ -130,6 +130,7 @@ def answers(output: bytes) -> dict[Any, dict[str, Any]]:
     return {one.get("id"): one for one in lines if "method" not in one}
 
 
+@pytest.mark.long
 def test_editor_starts_agent_and_approves_change(acp_process: AcpProcess) -> None:
     editor = Editor()
 

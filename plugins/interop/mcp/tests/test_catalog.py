@@ -52,6 +52,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 QUICK = ("description", "a field that nobody knows")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [

@@ -133,6 +133,7 @@ def test_too_large_response_fails_the_call(mcp_home: Any, site: Any) -> None:
     assert not mcp_home.call("mcp__web__say").ok
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [403, 500, 503])
 def test_refused_connection_reports_status(mcp_home: Any, site: Any, status: int) -> None:
     site.status = status

@@ -149,6 +149,7 @@ def browse(text: str) -> None:
         threading.Thread(target=lambda: urllib.request.urlopen(url, timeout=30).read()).start()
 
 
+@pytest.mark.long
 def test_browser_login_is_kept_for_later_agents(mcp_home: Any, site: Any) -> None:
     assert login(mcp_home, paste=False, say=browse) == "Logged in: web lists 1 tool."
     mcp_home.cli("mcp approve web --yes")
@@ -230,6 +231,7 @@ def test_forged_redirect_is_refused(mcp_home: Any, site: Any) -> None:
     assert site.grants == []
 
 
+@pytest.mark.long
 def test_failed_login_keeps_the_previous_one(mcp_home: Any, site: Any, monkeypatch: Any) -> None:
     login(mcp_home, paste=False, say=browse)
     mcp_home.cli("mcp approve web --yes")

@@ -56,6 +56,7 @@ def test_tool_with_same_full_name_is_not_offered(mcp_home: Any) -> None:
         assert mcp_home.call(full_name("odd", name)).ok
 
 
+@pytest.mark.long
 def test_tool_cannot_take_name_of_another_servers_tool(mcp_home: Any) -> None:
     mcp_home.serve("mail", mcp_home.tool("send", "the real one"))
     mcp_home.serve(

@@ -66,6 +66,7 @@ def last_message(agent: Any) -> Any:
     return agent.model.requests[-1].messages[-1].blocks[-1]
 
 
+@pytest.mark.long
 def test_prompt_becomes_the_persons_message_with_the_server_as_origin(sdk_home: Any) -> None:
     agent = sdk_home.agent(model=["first", "second"])
     assert agent.send("/mcp__sdk__brief topic=tea style='very long'").text == "first"

@@ -29,6 +29,7 @@ def sdk(mcp_home: Any, **more: Any) -> None:
     mcp_home.cli("mcp approve sdk --yes")
 
 
+@pytest.mark.long
 def test_resources_are_listed_and_read_as_text_from_outside(mcp_home: Any) -> None:
     sdk(mcp_home)
     steps = [{"server": "sdk"}, *({"server": "sdk", "uri": f"notes://{d}"} for d in ("today", "x"))]

@@ -44,6 +44,7 @@ def expect_acceptable(folded: dict[str, Any]) -> None:
         assert set(one.get("required", ())) <= set(names)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("schema", "given", "own"),
     [

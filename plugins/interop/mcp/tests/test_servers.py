@@ -292,6 +292,7 @@ def test_any_workspace_file_loads_without_error(tmp_path_factory: Any, entries: 
         assert server.config.command or server.config.url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("entry", "key", "output"),
     [

@@ -135,6 +135,7 @@ async def test_stream_waits_for_a_turn_older_than_the_channel(
     assert "two" in texts[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["kill before", "kill after"])
 @pytest.mark.parametrize(
     "number",

@@ -84,6 +84,7 @@ async def test_stream_in_doubt_becomes_the_reply(start_channel: Any, searchable:
     assert len(searchable.shown) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["kill before", "kill after", "no answer"])
 @pytest.mark.parametrize(
     "number", [1, 6, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 16) if n != 6)]

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ONE = """
 import sys
 from hookline_sandbox.private import PrivateFolders
@@ -35,6 +37,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, made
 
 
+@pytest.mark.long
 def test_folders_of_killed_process_are_removed_and_of_living_one_kept(tmp_path: Path) -> None:
     alive, kept = start(tmp_path)
     killed, left = start(tmp_path)

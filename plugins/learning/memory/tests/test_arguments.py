@@ -14,6 +14,7 @@ from support.matrices import sampled
 ODD = [None, True, 0, -1.5, 10**400, "", "  ", "nonsense", [], [1], {}, {"a": 1}]
 
 
+@pytest.mark.long
 @sampled("value", ODD)
 @pytest.mark.parametrize(
     ("action", "name"),

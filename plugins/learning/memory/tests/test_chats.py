@@ -142,6 +142,7 @@ def test_global_notes_cannot_be_listed_or_changed_by_others(many_chats: ManyChat
     assert (many_chats.harness.home / "memories/MEMORY.md").read_text("utf-8") == "coffee\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chat", ["../../escape", "..", ".", "a/b", "-1001", "ünï 🙂", "%2E"])
 def test_chat_with_any_name_stays_in_its_folder(
     many_chats: ManyChats, chat: str, tmp_path: Path

@@ -15,6 +15,7 @@ def _facts(memory: Any) -> int:
     return int(shown.partition("Facts of this chat: ")[2].split()[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -180,6 +180,7 @@ def test_repeated_fact_is_stored_once(memory: Any) -> None:
     assert "Already known" in memory.text("remember", content="用户住在杭州")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "second"),
     [

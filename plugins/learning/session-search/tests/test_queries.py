@@ -86,6 +86,7 @@ def talk_of_texts(talk: Any) -> Any:
     return talk
 
 
+@pytest.mark.long
 @sampled(
     "typed",
     [

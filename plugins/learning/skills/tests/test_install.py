@@ -269,6 +269,7 @@ def test_bad_neighbours_do_not_block_a_named_skill(bench: Bench, tmp_path: Path)
     assert "empty/SKILL.md cannot be used" in refused(bench, source, "empty")
 
 
+@pytest.mark.long
 def test_nested_folders_are_named(bench: Bench, hookline: Callable[..., Any]) -> None:
     bench.write("plain")
     bench.write("group/deploy")

@@ -110,6 +110,7 @@ def test_files_are_written_patched_and_removed(bench: Bench) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "file",
     [

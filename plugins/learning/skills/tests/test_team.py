@@ -123,6 +123,7 @@ def test_reviewer_cannot_approve_a_skill_refused_by_pre_learn(
     assert "(it gives orders)" in crew.ann.do("log ship-it")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("files", "why"),
     [

@@ -213,6 +213,7 @@ def test_bash_gets_the_rest_of_a_word_split_at_colon_or_equals(shared_home: Comp
     ]
 
 
+@pytest.mark.long
 def test_zsh_and_fish_get_the_whole_word(shared_home: CompletionHome) -> None:
     assert shared_home.offers("run", "--mode=y") == ["--mode=yolo"]
 

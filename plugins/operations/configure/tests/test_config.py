@@ -67,6 +67,7 @@ def test_section_without_keys_is_kept_after_unset(line: RunCli, path: Path) -> N
     assert line("config", "get", "plugins.memory").stdout == "true\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "before", "after"),
     [

@@ -133,6 +133,7 @@ def test_broken_config_gives_a_notice_and_changes_nothing(open_with_config: Make
     assert h.states()["greeter"][0] == "on"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", ["", "# mine\n", "max_iterations: 7\n", None])
 def test_config_being_written_stops_no_plugin(open_with_config: Make, cut: str | None) -> None:
     text = "max_iterations: 7\nplugins:\n  greeter: true\n"
@@ -155,6 +156,7 @@ def test_config_being_written_stops_no_plugin(open_with_config: Make, cut: str |
     assert h.notices == []
 
 
+@pytest.mark.long
 def test_empty_config_never_counts(open_with_config: Make) -> None:
     h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two", "three"])
     h.send("a")

@@ -101,6 +101,7 @@ def test_set_keeps_a_symlink(line: RunCli, path: Path, tmp_path: Path) -> None:
     assert "trace: true" in target.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
@@ -174,6 +175,7 @@ def test_several_config_errors_can_be_fixed_one_by_one(process: RunCli, path: Pa
     assert path.read_text() == "trace: true\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [

@@ -112,6 +112,7 @@ def test_fix_story_succeeds_and_leaves_nothing(shared_run: DemoRun) -> None:
     assert not (shared_run.newcomer.home / ".hookline").exists()
 
 
+@pytest.mark.long
 def test_first_line_says_what_is_recorded(shared_run: DemoRun) -> None:
     first = shared_run.text.splitlines()[0]
     assert "words in this demo are recorded" in first

@@ -22,6 +22,7 @@ async def main(store, *_):
 """
 
 
+@pytest.mark.long
 async def test_lease_of_killed_process_is_free_at_once(
     spawn: Spawn, postgres_url: str, tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_same_file_is_attached_once_in_any_spelling(chat):
     assert turn.warnings == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reference", "word"),
     [

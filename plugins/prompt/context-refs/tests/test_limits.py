@@ -86,6 +86,7 @@ def test_settings_are_described_and_reject_invalid_values():
             ContextRefsConfig(**{name: 0})
 
 
+@pytest.mark.long
 def test_message_of_a_megabyte_is_parsed(chat):
     turn = chat('@file:"x ' + "@file:a:1- (@diff) \0 @" * 50_000)
     assert turn.items == {}

@@ -63,6 +63,7 @@ def online(make_chat):
     return make_chat(core={"network.allow_hosts": ["127.0.0.1"]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

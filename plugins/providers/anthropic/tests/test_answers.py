@@ -58,6 +58,7 @@ async def test_streamed_text_is_shown_as_it_arrives(talk: MakeTalk) -> None:
     ]
 
 
+@pytest.mark.long
 @BOTH
 @pytest.mark.parametrize(
     ("reason", "stop"),

@@ -27,6 +27,7 @@ from support.anthropic_server import Reply, Use
 from .conftest import MakeTalk, request
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
     ("status", "kind", "message", "error"),

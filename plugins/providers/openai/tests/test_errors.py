@@ -67,6 +67,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(("status", "body", "kind", "told"), REFUSALS)
 async def test_refusals_become_typed_errors(serve, connect, status, body, kind, told, stream):
@@ -160,6 +161,7 @@ async def test_error_inside_a_stream_is_raised(serve, connect, event, kind, told
     assert len(server.requests) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -76,6 +76,7 @@ async def test_whole_call_that_is_sent_again_is_one_call(serve, connect):
     assert response.blocks == (ToolCall("x", "read", {"n": 1}),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
     "arguments",
@@ -211,6 +212,7 @@ async def test_tags_within_an_answer_are_text(serve, connect):
 WHOLE = json.dumps({"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("kind", ["text/plain", "application/octet-stream", "text/event-stream"])
 @pytest.mark.parametrize("begin", ["", "\ufeff", "\n"])

@@ -43,6 +43,7 @@ async def test_server_that_starts_late_answers(connect: Connect) -> None:
     assert waits == {"the connection to openai failed"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first",
     [

@@ -118,6 +118,7 @@ async def test_calls_in_one_chunk_without_index_and_id_are_separate(serve, conne
     assert len({call.id for call in response.blocks}) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize(
@@ -219,6 +220,7 @@ async def test_empty_content_is_accepted(serve, connect, text, stream):
     assert response.stop == "end"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("finish", "stop"),
     [

@@ -260,6 +260,7 @@ async def test_any_usage_value_gives_bounded_counts(value):
     assert type(answer.usage.output) is int
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
     ("body", "kind"),

@@ -28,6 +28,7 @@ TOO_LONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [400, 500, 200])
 @pytest.mark.parametrize(("message", "window"), TOO_LONG)
 async def test_error_about_the_window_is_recognized_and_its_number_is_remembered(
@@ -91,6 +92,7 @@ class SayingServer(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAYING)
 async def test_chat_asks_the_server_for_the_window_once(tmp_path, name):
     handler = type("Handler", (SayingServer,), {"says": SAYING[name], "asked": []})

@@ -66,6 +66,7 @@ CHANGES = ["/new", "/reset", "/compact", "/compress", "/mode auto", "/title x", 
 CHANGES += ["/resume 1", "/undo", "/retry"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [*STOPS, *CHANGES])
 @pytest.mark.parametrize("owner", ["boss", "ann"])
 def test_member_cannot_stop_or_change_another_members_turn(

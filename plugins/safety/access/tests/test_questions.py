@@ -40,6 +40,7 @@ HOW: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @sampled("how", HOW)
 def test_admin_approves_a_call(chats: MakeChats, run: Run, how: str) -> None:
     async def story(chats: Chats) -> tuple[Reply, str | None]:

@@ -63,6 +63,7 @@ def test_removed_admin_cannot_approve(chats: MakeChats, run: Run, chat: str) -> 
 IDS = ["\u0661\u0661\u0661", "\uff11\uff11\uff11", "111 ", "0111", "+111", "111\u200b", "@ann"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("user", IDS)
 def test_lookalike_of_an_admin_id_is_a_stranger(chats: MakeChats, run: Run, user: str) -> None:
     async def story(chats: Chats) -> list[Any]:

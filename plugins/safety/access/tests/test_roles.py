@@ -29,6 +29,7 @@ def test_roles_and_actions_of_the_table_are_known() -> None:
     assert not found.may("operator", "nothing")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", [*ROLES, "stranger"])
 def test_channel_permissions_match_the_table(chats: MakeChats, run: Run, role: str) -> None:
     async def story(chats: Chats) -> None:

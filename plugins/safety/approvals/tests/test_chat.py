@@ -153,6 +153,7 @@ ALLOWING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("typed", "choice"), ALLOWING.items())
 def test_exact_answer_allows_the_call(chat: MakeChat, typed: str, choice: str) -> None:
     one = chat()
@@ -175,6 +176,7 @@ def test_denial_and_its_reason_reach_the_model(chat: MakeChat, typed: str) -> No
     assert ("says: it is in use" in str(one.h.model.last.messages)) is ("in use" in typed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("typed", ["yes", "5", "１", "once please", "what is that?"])
 def test_other_messages_wait_and_answer_nothing(chat: MakeChat, typed: str) -> None:
     one = chat(*launches(), "about that")
@@ -222,6 +224,7 @@ def test_others_cannot_answer_and_their_messages_wait(chat: MakeChat) -> None:
     one.h.run(story())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [{"forwarded": "Bob"}, {"kind": "edit"}, {"kind": "reaction"}])
 @pytest.mark.parametrize("text", ["1", "/approve", "/questions answer {} 1"])
 def test_only_words_written_by_the_person_answer(
@@ -312,6 +315,7 @@ def test_grant_covers_the_same_call_of_its_person(chat: MakeChat) -> None:
     one.h.run(story())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "ran"), [("1", [True]), ("/approve", [True]), ("2", []), ("/deny", [])]
 )

@@ -72,6 +72,7 @@ def server(postgres_server: str) -> Iterator[Server]:
         yield made
 
 
+@pytest.mark.long
 def test_gateway_role_can_add_rows_but_not_change_them(
     server: Server, harness: Make, tmp_path: Path
 ) -> None:

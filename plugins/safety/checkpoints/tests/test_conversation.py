@@ -32,6 +32,7 @@ def _said(chat: WorkspaceChat) -> list[str]:
     return [text.split("\n")[0] for text in texts]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "content", "said"),
     [
@@ -98,6 +99,7 @@ def test_undo_says_how_to_restore_the_files(chat: WorkspaceChat) -> None:
     assert (chat.work / "n.txt").read_text() == "1"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -122,6 +124,7 @@ def test_completion_offers_hashes_with_time_and_title(
     assert chat.harness.run(complete("another", "")) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("args", "answer", "content", "told"),
     [

@@ -91,6 +91,7 @@ def test_deleted_repository_is_restored(repository: WorkspaceChat) -> None:
     git(work, "fsck", "--full")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("commands", "line"),
     [
@@ -313,6 +314,7 @@ def test_shallow_clone_is_restored(make_chat: Callable[..., WorkspaceChat], tmp_
     git(work, "fsck", "--full")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["HEAD", "refs", "config", "objects"])
 def test_damaged_git_folder_is_restored(repository: WorkspaceChat, damage: str) -> None:
     work = repository.work

@@ -62,6 +62,7 @@ def test_rewind_leaves_the_persons_edits_alone(chat: WorkspaceChat) -> None:
     assert read(chat) == dict.fromkeys(("agent", "gone", "person", "both"), "0")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "after"),
     [

@@ -108,6 +108,7 @@ def test_unknown_tools_and_wrong_arguments_get_their_own_error(bench: Bench) -> 
     assert all(text.startswith("Error: ") for text in texts)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(asked=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), max_size=4))
 def test_equal_call_runs_at_most_three_times_within_ten(

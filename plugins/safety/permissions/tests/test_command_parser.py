@@ -96,6 +96,7 @@ def test_what_cannot_be_read_is_said(script: str) -> None:
     assert read(script).unread
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece", ["(", "$(", "`", "{a,", "a|", "a;", "[[", "'", "<<E ", "sudo ", "eval '", "x=$((", "é"]
 )

@@ -167,6 +167,7 @@ PASSES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("said", "call"), PASSES, ids=lambda one: getattr(one, "name", ""))
 def test_what_the_person_named_passes(make: Make, said: str, call: ToolCall) -> None:
     h = make(*after_page(call))
@@ -196,6 +197,7 @@ ASKS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("said", "call"), ASKS, ids=lambda one: getattr(one, "name", ""))
 def test_what_only_the_page_named_asks(make: Make, said: str, call: ToolCall) -> None:
     """Split values, look-alikes, another mailbox at a host, a colliding number, two of a name."""

@@ -169,6 +169,7 @@ PARTLY = {
 }
 
 
+@pytest.mark.long
 @sampled("disguise", DISGUISES)
 def test_attacks_are_refused_under_every_disguise(disguise: str) -> None:
     found = list(texts(disguise))

@@ -127,6 +127,7 @@ def test_secret_is_sent_only_to_its_host_and_redacted_in_the_result(
         assert not file.is_file() or CANARY.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "given",
     [

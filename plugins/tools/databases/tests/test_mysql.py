@@ -50,6 +50,7 @@ def test_expensive_query_needs_approval(make_chat: MakeDatabaseChat, store: Mari
     assert [one.preview for one in asked.h.questions] == [sql, sql]
 
 
+@pytest.mark.long
 def test_slow_or_large_queries_are_stopped(make_chat: MakeDatabaseChat, store: MariaShop) -> None:
     asked = make_chat(store.url(store.reader), plugin={"timeout_seconds": 0.5, "max_rows": 3})
     assert "longer than 0.5 s" in asked.query(

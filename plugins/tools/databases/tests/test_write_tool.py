@@ -85,6 +85,7 @@ def test_write_runs_as_approved(make_chat: MakeDatabaseChat, url: str) -> None:
     assert question.choices == ("Allow once", "Deny")
 
 
+@pytest.mark.long
 def test_approval_covers_one_write(make_chat: MakeDatabaseChat, url: str) -> None:
     asked = make_chat(url, mode="write", answers=["Allow once", "Deny"])
     insert = "INSERT INTO customers VALUES (9, 'Zoe', 'Rome', 'IT', '2025-01-01')"
@@ -94,6 +95,7 @@ def test_approval_covers_one_write(make_chat: MakeDatabaseChat, url: str) -> Non
     assert len(asked.h.questions) == 2
 
 
+@pytest.mark.long
 def test_write_is_denied_without_a_person(make_chat: MakeDatabaseChat, url: str) -> None:
     asked = make_chat(url, mode="write")
     assert asked.ask("db_write", db="shop", sql=UPDATE).text.startswith("Denied: ")
@@ -176,6 +178,7 @@ def test_last_write_is_undone_from_its_recorded_rows(make_chat: MakeDatabaseChat
     assert "only an UPDATE or DELETE can be undone" in text
 
 
+@pytest.mark.long
 def test_schema_change_is_tried_if_it_can_be_rolled_back(
     make_chat: MakeDatabaseChat, url: str
 ) -> None:
@@ -204,6 +207,7 @@ def test_approval_names_a_table_without_transactions(
         assert shop.rows("SELECT COUNT(*) FROM events") == [(1,)]
 
 
+@pytest.mark.long
 def test_failing_write_is_an_error_and_a_hidden_character_is_spelled_out(
     make_chat: MakeDatabaseChat, url: str
 ) -> None:

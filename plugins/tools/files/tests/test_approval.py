@@ -65,6 +65,7 @@ def test_approved_write_is_made(make_session):
     assert (bench.root / HOOK).read_text() == "x\n"
 
 
+@pytest.mark.long
 def test_approval_shows_the_whole_change(make_session):
     bench = make_session("Deny", "Deny")
     bench.put("AGENTS.md", "".join(f"line {n}\n" for n in range(2000)))

@@ -66,6 +66,7 @@ OUTSIDE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", OUTSIDE)
 def test_paths_out_of_the_workspace_are_refused(tools, tmp_path, path):
     outside = tmp_path / "outside"

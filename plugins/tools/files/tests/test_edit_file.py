@@ -36,6 +36,7 @@ def test_result_names_count_and_strategy(bench):
     assert path.read_text() == "one 2 three"
 
 
+@pytest.mark.long
 @given(
     before=PIECES,
     old=PIECES,

@@ -70,6 +70,7 @@ ANSWERS += [b'{"data": [{"b64_json": "aGVsbG8="}]}', b'{"data": [{"url": 7}]}', 
 ANSWERS += [b"<html><title>Welcome</title></html>", b'{"text": {}}', b'{"choices": [{}]}']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("body", ANSWERS, ids=range(len(ANSWERS)))
 def test_unusable_response_has_a_message(
     media_tools: Any,

@@ -88,6 +88,7 @@ def test_findings_are_sorted_by_severity_after_malware(osv: Any, check: Check) -
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("severity", "shown"),
     [

@@ -36,6 +36,7 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.long
 @sampled(("spelling", "key"), SPELLINGS)
 def test_ecosystem_spellings_are_mapped_to_the_services_name(
     osv: Any, check: Check, spelling: str, key: str
@@ -66,6 +67,7 @@ def test_unrecognisable_ecosystem_error_lists_all(check: Check) -> None:
     assert all(key in text for key in NAMES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ecosystem", "written", "sent"),
     [
@@ -117,6 +119,7 @@ def test_wrong_package_name_error_shows_the_right_form(
     assert not osv.asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ecosystem", "written", "sent"),
     [
@@ -159,6 +162,7 @@ def test_any_arguments_give_a_result_or_an_error_sentence(
     assert "refused the query" not in result.text
 
 
+@pytest.mark.long
 @sampled(
     ("status", "headers", "body", "words"),
     [

@@ -76,6 +76,7 @@ def planted(work: Path) -> list[str]:
     return sorted(os.path.relpath(path, work) for path in found if "/.git/" not in path)
 
 
+@pytest.mark.long
 async def test_new_files_are_put_aside_and_asked_about(shell: Shell, ctx: Any, work: Path) -> None:
     await shell.bash(ctx, WRITE.format(names=[*IN_A_PROJECT]))
     assert planted(work) == []
@@ -119,6 +120,7 @@ async def test_start_up_files_of_a_home_are_not_planted(
     assert planted(work) == ["project/src/main.py"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "attack",
     [
@@ -165,6 +167,7 @@ def _identity() -> dict[str, str]:
     return named | {f"GIT_{name}_EMAIL": "a@b.example" for name in names}
 
 
+@pytest.mark.long
 async def test_background_job_cannot_plant_after_its_command(
     shell: Shell, ctx: Any, work: Path
 ) -> None:
@@ -202,6 +205,7 @@ methods.namespaces_failure = lambda: "no"
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_bare", [False, True], ids=["best", "Landlock"])
 def test_next_start_ends_and_undoes_what_a_killed_hookline_left(
     make_plugin: Callable[..., Shell], work: Path, tmp_path: Path, request: Any, is_bare: bool

@@ -114,6 +114,7 @@ async def test_git_work_commits_as_the_person(run: Callable[..., Any], project: 
     assert git(project, "config", "user.email") == "new@example.org"
 
 
+@pytest.mark.long
 async def test_home_of_the_person_is_not_the_home_inside(
     sandboxed_shell: Shell, person: Path, project: Path, make_context: Callable[..., Any]
 ) -> None:
@@ -182,6 +183,7 @@ async def test_tracked_file_is_not_covered_unless_its_content_is_secret(
     assert "very-secret" not in (await run("cat .env")).text
 
 
+@pytest.mark.long
 async def test_linked_worktree_and_submodule_can_commit(
     sandboxed_shell: Shell, person: Path, project: Path, make_context: Callable[..., Any]
 ) -> None:
@@ -222,6 +224,7 @@ async def test_git_file_of_another_repository_shows_nothing(
     assert "a.txt" not in result.text
 
 
+@pytest.mark.long
 async def test_control_files_are_put_back_before_a_question(
     sandboxed_shell: Shell, run: Callable[..., Any], project: Path, make_context: Callable[..., Any]
 ) -> None:

@@ -74,6 +74,7 @@ def _answer(server: socket.socket) -> None:
             connection.sendall(b"of the person")
 
 
+@pytest.mark.long
 async def test_own_server_is_reached_by_the_next_command(run: Callable[..., Any]) -> None:
     for host in ("127.0.0.1", "0.0.0.0", *IPV6):
         text = await run(f"python3 server.py {host} 0 > port 2>&1 & sleep 1; cat port")
@@ -87,6 +88,7 @@ async def test_own_server_is_reached_by_the_next_command(run: Callable[..., Any]
         assert "from inside" in await run("python:" + code)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::ffff:127.0.0.1"])
 async def test_ports_of_the_machine_are_refused(
     run: Callable[..., Any], service: int, host: str
@@ -105,6 +107,7 @@ async def test_port_that_another_program_took_over_is_refused(run: Callable[...,
     assert "ConnectionRefusedError" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "code",
     [
@@ -158,6 +161,7 @@ async def test_socket_that_was_never_bound_listens_on_loopback_alone(
     assert text.startswith("127.0.0.1\n")
 
 
+@pytest.mark.long
 async def test_address_that_changes_during_the_call_reaches_nothing(
     run: Callable[..., Any], service: int
 ) -> None:
@@ -184,6 +188,7 @@ print(reached == {{own.getsockname()[1]}})
     assert "True" in await run("python:" + code)
 
 
+@pytest.mark.long
 async def test_everything_ends_with_the_sandbox(shell: Shell, run: Callable[..., Any]) -> None:
     text = await run("setsid -f sleep 1000; sleep 1000 & (setsid sleep 1000 &); sleep 1; echo ok")
     assert "ok" in text

@@ -54,6 +54,7 @@ def code(clone: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in package.glob("*.py")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_running_code_cannot_be_changed(
     make_plugin: Callable[..., Shell],

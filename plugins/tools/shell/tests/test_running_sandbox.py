@@ -151,6 +151,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
 def test_everything_ends_with_the_process(
     sandboxes: None, work: Path, number: signal.Signals

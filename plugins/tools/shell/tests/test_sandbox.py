@@ -87,6 +87,7 @@ async def test_secrets_in_the_workspace_are_masked(sandboxed: Shell, ctx: Any) -
     assert (ctx.paths.workspace / ".env").read_text() == "KEY=very-secret"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first",
     [

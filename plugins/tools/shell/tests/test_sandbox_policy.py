@@ -77,6 +77,7 @@ def work(chats: Path) -> Path:
     return chats / "chats" / "telegram" / "1" / "work"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("who", [STRANGER, ADMIN, NOBODY, AGENT, REVIEW], ids=str)
 async def test_sandbox_is_the_default_for_everyone_who_is_not_at_the_terminal(
     shell_of: Callable[..., Shell],

@@ -378,6 +378,7 @@ def test_schema_is_small(make_plugin: Callable[..., Shell]) -> None:
     assert schema.parameters["required"] == ["command"]
 
 
+@pytest.mark.long
 async def test_jobs_are_listed_shown_and_stopped(shell: Shell, ctx: Any) -> None:
     assert await shell.jobs(ctx, "") == "No background jobs."
     await shell.bash(ctx, "(sleep .3; echo from the job; sleep 1000) & true")

@@ -163,6 +163,7 @@ def test_wrong_charset_gives_replacement_characters(web_tools, site):
     assert "�and more" in web_tools.fetch(f"{site.url}/")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "html",
     ["<title>T</title><nav>words</nav>", "<main>words</main>", "words", "<title>T</title>words",
@@ -378,6 +379,7 @@ HOSTILE_HTML = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["markdown", "text"])
 @sampled("case", HOSTILE_HTML)
 def test_hostile_html_gives_a_bounded_result(web_tools, site, case, form):

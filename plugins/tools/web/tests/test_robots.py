@@ -198,6 +198,7 @@ def test_endless_robots_txt_is_read_to_the_limit(web_tools, site, rules):
     assert web_tools.fetch(f"{site.url}/a").startswith("Denied: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [

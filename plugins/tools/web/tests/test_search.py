@@ -31,6 +31,7 @@ def test_results_are_listed(make_web_tools, service):
     assert entries[4].startswith("5. ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("limit", "count"), [(1, 1), (20, 20), (99, 20), (0, 1), (-3, 1)])
 def test_number_of_results_is_bounded(make_web_tools, service, limit, count):
     text = search(make_web_tools, service, limit=limit).text
@@ -42,6 +43,7 @@ def test_empty_result_says_so(make_web_tools, service):
     assert text == f"{service.title} found nothing for: nothing"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", ["C++ & #tags?", "größe 茶", "a=b&count=99", '"x" site:a.org'])
 def test_query_arrives_unchanged(make_web_tools, service, query):
     assert search(make_web_tools, service, f"  {query}\n").ok
@@ -161,6 +163,7 @@ def test_searxng_without_json_explains_how_to_enable_it(make_web_tools, make_ser
     assert "add json to search.formats" in search(make_web_tools, service).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "words"),
     [(401, "its key is missing or wrong"), (404, "404"), (418, "418"), (500, "service failed"),
@@ -192,6 +195,7 @@ def test_rate_limit_error_says_when_to_try_again(make_web_tools, service, header
     assert text == f"Error: {service.title}: too many requests (429){words}."
 
 
+@pytest.mark.long
 @sampled(
     "body",
     [b"", b"{", b"[]", b"null", b"5", b'"x"', b"<html>", b"\xff\xfe", b"[" * 100_000,

@@ -121,6 +121,7 @@ def test_invalid_response_request_is_refused(served: Served, more: Any, why: str
     refused(served.post("/responses", {"model": "hookline", **more}), 400, why)
 
 
+@pytest.mark.long
 def test_other_content_types_are_refused_on_loopback_too(served: Served) -> None:
     body = json.dumps(chat([USER])).encode()
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):

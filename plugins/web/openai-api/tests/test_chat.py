@@ -66,6 +66,7 @@ def test_stream_has_several_chunks_and_usage_only_on_request(served: Served) -> 
     assert all(chunk.usage is None for chunk in chunks)
 
 
+@pytest.mark.long
 async def test_asynchronous_client_runs_concurrent_requests(served: Served) -> None:
     async with AsyncOpenAI(api_key=served.key, base_url=served.url, timeout=TEST_TIMEOUT) as client:
 

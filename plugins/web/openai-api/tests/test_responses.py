@@ -92,6 +92,7 @@ def test_client_reads_response_stream(served: Served) -> None:
     assert kinds[-1] == "response.completed"
 
 
+@pytest.mark.long
 def test_response_continues_previous_response(served: Served) -> None:
     client = served.client()
     first = client.responses.create(model="hookline", input="say first of two")

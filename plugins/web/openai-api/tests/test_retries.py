@@ -55,6 +55,7 @@ def test_retry_joins_the_running_turn(served: Served) -> None:
     assert send("0").json() != answers[0]  # the same words, said again
 
 
+@pytest.mark.long
 def test_retry_of_stream_replays_it(served: Served) -> None:
     body = body_of("list for a retry", stream=True)
     first = served.post("/chat/completions", body).text

@@ -81,6 +81,7 @@ def test_edited_question_keeps_the_origins_of_the_answer(served: Served) -> None
     assert answer_origins(served, washed, 1) == {"person", "outside"}
 
 
+@pytest.mark.long
 def test_chat_of_a_thousand_messages_stays_one_session(served: Served) -> None:
     said = [f"message {n}" for n in range(1000)]
     session, words = post(served, [*said, "say a lot"])

@@ -64,6 +64,7 @@ def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     assert "no admin yet" not in err
 
 
+@pytest.mark.long
 def test_web_names_disabled_plugins(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "home" / "config.yaml").write_text("plugins: {web-ui: false}\n")

@@ -154,6 +154,7 @@ def test_broken_stream_resumes_where_it_stopped(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_cursor_of_another_process_gets_resync(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

@@ -58,6 +58,7 @@ def _told(gateway: Gateway, session: str) -> tuple[str, str]:
     return str(prompt), "".join(text for (text,) in texts)
 
 
+@pytest.mark.long
 def test_two_chats_have_separate_questions(play: Any) -> None:
     async def story(owner: Person) -> None:
         one, two = new(), new()
@@ -82,6 +83,7 @@ def test_two_chats_have_separate_questions(play: Any) -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_two_chats_have_separate_approvals(play: Any) -> None:
     async def story(owner: Person) -> None:
         one, two = new(), new()

@@ -22,6 +22,7 @@ POINTS = (
 QUICK = ("mid-stream",)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "point",
     [point if point in QUICK else pytest.param(point, marks=pytest.mark.slow) for point in POINTS],

@@ -106,6 +106,7 @@ a:hover {
     assert sent("js/a.js", b"/** Why. */\n  // How.\n\n  begin();\n") == b"begin();\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.name)
 def test_sent_modules_equal_sources_without_comments(module: Path) -> None:
     left = Assets().all[f"js/{module.name}"].body.decode("utf-8")

@@ -19,6 +19,7 @@ PICTURE = base64.b64decode(
 """One dot, as PNG."""
 
 
+@pytest.mark.long
 def test_person_sees_own_chats_and_operator_sees_all(play: Any) -> None:
     async def story(owner: Person, mia: Person, ben: Person) -> None:
         session = new()
@@ -85,6 +86,7 @@ def test_admin_without_chats_gets_approval_on_page(own_gateway: Gateway) -> None
     asyncio.run(asyncio.wait_for(story(), PATIENCE))
 
 
+@pytest.mark.long
 def test_branch_is_a_chat_of_its_own_and_leaves_original_unchanged(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()
@@ -113,6 +115,7 @@ def test_branch_is_a_chat_of_its_own_and_leaves_original_unchanged(play: Any) ->
     play(story)
 
 
+@pytest.mark.long
 def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         session = new()
@@ -149,6 +152,7 @@ def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
     play(story, "owner", "mia")
 
 
+@pytest.mark.long
 def test_approval_of_person_is_in_the_inbox_of_the_operator(play: Any) -> None:
     async def story(owner: Person, mia: Person) -> None:
         own, session = new(), new()
@@ -194,6 +198,7 @@ def test_approval_of_person_is_in_the_inbox_of_the_operator(play: Any) -> None:
     play(story, "owner", "mia")
 
 
+@pytest.mark.long
 def test_parked_turn_queues_messages_and_is_stopped(play: Any) -> None:
     async def story(owner: Person) -> None:
         session, later = new(), new()

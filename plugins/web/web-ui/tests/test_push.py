@@ -121,6 +121,7 @@ def run(story: Any) -> None:
     asyncio.run(asyncio.wait_for(story, PATIENCE))
 
 
+@pytest.mark.long
 def test_question_is_pushed_to_those_who_may_answer_without_its_command(
     own_gateway: Gateway, service: PushService
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from .browser import Person, new
 
 
+@pytest.mark.long
 def test_turn_details_show_parts_of_all_plugins(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

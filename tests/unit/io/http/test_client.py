@@ -420,6 +420,7 @@ async def endless_redirect(writer):
     await writer.drain()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("behaviour", [dribble, dribble_header, silent, endless_redirect])
 async def test_timeout_covers_every_phase_of_a_call(behaviour):
     async with (

@@ -158,6 +158,7 @@ def make_http(resolve=None, **policy):
     )
 
 
+@pytest.mark.long
 @sampled("spelling", SPELLINGS, quick=9)
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_refused_address_in_a_url_is_refused(kind, spelling):
@@ -191,6 +192,7 @@ RESOLVED = ["plain", "mapped", "translated", "compatible", "nat64", "nat64 local
             "teredo server", "teredo client", "isatap", "isatap universal"]  # fmt: skip
 
 
+@pytest.mark.long
 @sampled("spelling", RESOLVED, quick=3)
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_refused_address_among_resolver_answers_is_refused(kind, spelling):

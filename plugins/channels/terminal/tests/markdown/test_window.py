@@ -36,6 +36,7 @@ def window_size_of(columns: int, rows: int, env: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("window", "expected"),
     [

@@ -41,6 +41,7 @@ def test_marked_process_is_detected_without_the_variable() -> None:
     assert output_of(mark_command([sys.executable, "-c", ASK])) == "True"
 
 
+@pytest.mark.long
 @linux_only
 @pytest.mark.parametrize(
     "shed",

@@ -254,6 +254,7 @@ MADE_BY = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "maker",
     [

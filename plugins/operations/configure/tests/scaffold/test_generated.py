@@ -58,6 +58,7 @@ def test_generated_code_is_lint_and_format_clean(repositories: Path, words: tupl
     assert run(repositories, "ruff", *words, ".")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=pytest.mark.slow) if n else kind for n, kind in enumerate(KINDS)],

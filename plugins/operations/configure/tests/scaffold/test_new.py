@@ -101,6 +101,7 @@ def test_unknown_kind_is_refused(new: New, cwd: Path) -> None:
     assert list(cwd.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("written", "name", "module", "class_name"),
     [

@@ -46,6 +46,7 @@ def test_any_markdown_gives_speakable_text(markdown: str) -> None:
     said.encode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hostile", ["[" * 20_000, "> " * 20_000, "*a" * 20_000, "`" * 50_001])
 def test_hostile_markdown_is_parsed_quickly(hostile: str) -> None:
     assert len(spoken_text(hostile)) <= 60_000

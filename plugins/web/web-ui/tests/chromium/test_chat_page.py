@@ -334,6 +334,7 @@ def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
     assert "You denied this." in one.log.inner_text()
 
 
+@pytest.mark.long
 def test_hostile_markdown_stays_text(window: New) -> None:
     one = window().open()
     one.page.evaluate(

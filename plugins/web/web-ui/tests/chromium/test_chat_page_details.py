@@ -146,6 +146,7 @@ DROP = """() => {
 }"""
 
 
+@pytest.mark.long
 def test_file_can_be_dropped_anywhere_on_the_page(window: New) -> None:
     one = window().open()
     assert one.page.evaluate(DROP) == [True, True]  # else the browser opens it in place of the chat
