@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support.matrices import sampled
@@ -16,13 +18,25 @@ SOURCES, ACTIONS, COUNTERPARTS = (
 MODES = ("deny", "alone", "chat")
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    folder = tmp_path_factory.mktemp("world")
+@contextmanager
+def world_in(folder: Path) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder / "user"))
         with opened(folder) as made:
             yield made
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world_in(tmp_path_factory.mktemp("world")) as made:
+        yield made
+
+
+@pytest.fixture
+def unmarked_world(tmp_path: Path) -> Iterator[World]:
+    """No path in it was written before by a session that had read from outside."""
+    with world_in(tmp_path) as made:
+        yield made
 
 
 def assert_no_harm(world: World, source: str, kind: str, name: str, mode: str) -> None:
@@ -61,8 +75,8 @@ def test_malicious_action_from_every_source_does_no_harm(
     ("kind", "number"),
     [(kind, n) for kind, found in COUNTERPARTS.items() for n in range(len(found))],
 )
-def test_benign_counterpart_passes(world: World, kind: str, number: int) -> None:
-    counterpart = COUNTERPARTS[kind][number]
+def test_benign_counterpart_passes(unmarked_world: World, kind: str, number: int) -> None:
+    world, counterpart = unmarked_world, COUNTERPARTS[kind][number]
     world.reset()
     outcome = world.task({**counterpart, "calls": counterpart["calls"]}, [], "deny")
     wanted = counterpart.get("questions", 0)

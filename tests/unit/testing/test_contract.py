@@ -143,7 +143,7 @@ class TestHalfContract(PluginContract):
 def test_contract_failure_shows_only_the_sentence(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=HALF)
     result = pytester.runpytest("-p", "no:asyncio")
-    assert result.parseoutcomes() == {"passed": 10, "failed": 1, "skipped": 2}
+    assert result.parseoutcomes() == {"passed": 11, "failed": 1, "skipped": 2}
     failures = result.stdout.str().partition("= FAILURES =")[2].partition("= short test")[0]
     _, sentence = failures.strip("=\n").split("\n")
     assert sentence == (
