@@ -155,9 +155,13 @@ class OpenAIServer:
     async def _stop(self) -> None:
         assert self._server is not None
         self._server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        # A connection that is just being accepted becomes a task after the one that accepts it.
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # transports close in the next turn of the loop
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
