@@ -16,6 +16,9 @@ from ..bus.implementation import PluginRefused
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
 GUARD_GROUP = "hookline.guards"
+OWN_GUARDS = frozenset({"access", "approvals", "budget", "guardrails", "permissions", "provenance"})
+OWN_GUARDS |= {"redact", "threat-scan"}
+"""The guards among the plugins that come with Hookline: known where they are not installed, too."""
 SLOW_IMPORT_SECONDS = 2.0
 """Seconds after which a slow import is logged."""
 
@@ -60,7 +63,7 @@ def installed_guards() -> frozenset[str]:
 
     A distribution names them in its metadata, so that one that cannot be imported is known too.
     """
-    return frozenset(entry_point.name for entry_point in entry_points(group=GUARD_GROUP))
+    return OWN_GUARDS | {entry_point.name for entry_point in entry_points(group=GUARD_GROUP)}
 
 
 def check_class(found: Any) -> None:
