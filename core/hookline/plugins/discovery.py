@@ -16,8 +16,18 @@ from ..bus.implementation import PluginRefused
 log = logging.getLogger("hookline.plugins")
 GROUP = "hookline.plugins"
 GUARD_GROUP = "hookline.guards"
-OWN_GUARDS = frozenset({"access", "approvals", "budget", "guardrails", "permissions", "provenance"})
-OWN_GUARDS |= {"redact", "threat-scan"}
+OWN_GUARDS = frozenset(
+    {
+        "access",
+        "approvals",
+        "budget",
+        "guardrails",
+        "permissions",
+        "provenance",
+        "redact",
+        "threat-scan",
+    }
+)
 """The guards among the plugins that come with Hookline: known where they are not installed, too."""
 SLOW_IMPORT_SECONDS = 2.0
 """Seconds after which a slow import is logged."""
