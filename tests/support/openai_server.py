@@ -155,7 +155,9 @@ class OpenAIServer:
     async def _stop(self) -> None:
         assert self._server is not None
         self._server.close()
-        # A connection that is just being accepted becomes a task after the one that accepts it.
+        # A connection that is just being accepted is one task and then another, and is only closed
+        # by one that has begun.
+        await asyncio.sleep(0)
         while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
             for task in tasks:
                 task.cancel()
