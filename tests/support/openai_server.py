@@ -155,15 +155,14 @@ class OpenAIServer:
     async def _stop(self) -> None:
         assert self._server is not None
         self._server.close()
-        # A connection that is just being accepted is one task and then another, and is only closed
-        # by one that has begun.
-        await asyncio.sleep(0)
-        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        quiet_steps = 0
+        while quiet_steps < 5:  # a connection that is being accepted is now a task, now a callback
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.sleep(0)  # a task that has not begun would not close its connection
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)  # transports close in the next turn of the loop
+            quiet_steps = 0 if tasks else quiet_steps + 1
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
