@@ -115,7 +115,8 @@ class Writes:
 
         With ``programs``, for what is in it but prose, tables and pictures, which nothing runs.
         """
-        given = list(paths)
+        # Mostly there is none, and the store need not be read.
+        given = [path for path in paths if os.path.lexists(path)]  # noqa: ASYNC240
         if not given:
             return ()
         marks = await self.marks()
