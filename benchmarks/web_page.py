@@ -136,7 +136,7 @@ def main() -> None:
         sizes, paints = zip(
             *(first_load(browser, state, root, slow=False) for _ in range(5)), strict=True
         )
-        rows.append(("first load, everything, gzipped", f"{sizes[0] / 1000:.1f} kB", "60 kB"))
+        rows.append(("first load, everything, gzipped", f"{sizes[0] / 1000:.1f} kB", "90 kB"))
         rows.append(("first paint on loopback", f"{sorted(paints)[2]:.0f} ms", "150 ms"))
         slow = sorted(first_load(browser, state, root, slow=True)[1] for _ in range(3))[1]
         rows.append(("first paint at 150 ms and 1.6 Mbit/s", f"{slow:.0f} ms", "1,000 ms"))

@@ -49,6 +49,14 @@ class Providers:
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self._made: dict[str, Provider] = {}
+        self._replaced: list[Provider] = []
+        """Providers of earlier settings, which running calls may still use."""
+
+    def use(self, loaded: Loaded) -> None:
+        """Use the default model and the providers of a newer config from the next call on."""
+        self._loaded = loaded
+        self._replaced += self._made.values()
+        self._made = {}
 
     def default_model(self) -> str:
         """The ``provider/model`` that config or environment choose. Raises ``NoModel``."""
@@ -96,6 +104,10 @@ class Providers:
         """Add a provider that was not created by a driver."""
         self._made[name] = provider
 
+    def created(self) -> dict[str, Provider]:
+        """The providers in use, by name."""
+        return dict(self._made)
+
     def check(self, model: str) -> None:
         """Create the provider of ``model`` now. Raises ``ConfigError`` if that fails."""
         name = split_model(model).provider
@@ -116,9 +128,10 @@ class Providers:
 
     async def aclose(self) -> None:
         """Close every provider's connections."""
-        for provider in self._made.values():
+        for provider in (*self._made.values(), *self._replaced):
             await provider.aclose()
         self._made.clear()
+        self._replaced.clear()
 
 
 class ToolRegistry(dict[str, Tool]):
@@ -215,6 +228,8 @@ class Engine:
     ) -> None:
         self.loaded = loaded
         self.home = home
+        self.last_migrations: dict[str, int] = {}
+        """For tests: the last migration to apply, by plugin; all of them by default."""
         self.strict = os.environ.get("HOOKLINE_STRICT") == "1" if strict is None else strict
         self.config: Config = loaded.config
         self.bus = bus or Bus(strict=self.strict)
@@ -234,6 +249,11 @@ class Engine:
         self.node = Node(lambda: self.store)
         self.closing = False
         self._given_store = store
+
+    def use_models(self, loaded: Loaded) -> None:
+        """Use the default model and the providers of a newer config from the next call on."""
+        self.hide_secrets(loaded.secrets)
+        self.providers.use(loaded)
 
     def hide_secrets(self, *found: Any) -> None:
         """Mask the secrets in texts and settings, in logs and wherever ``redacted`` is used."""
@@ -291,7 +311,8 @@ class Engine:
 
     def storage(self, plugin: str, package: str | None) -> PluginStorage:
         """A plugin's storage; ``package`` is the Python package with its SQL files."""
-        return PluginStorage(self.store, plugin, package, self.home)
+        last = self.last_migrations.get(plugin)
+        return PluginStorage(self.store, plugin, package, self.home, last_migration=last)
 
     async def aclose(self) -> None:
         """Close the connections of the providers and the guarded HTTP client."""

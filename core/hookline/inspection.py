@@ -9,18 +9,22 @@ from typing import Any
 
 from hookline_hookspecs import HOOKS, PluginFailure
 from hookline_hookspecs.inspection import StablePrompt
+from hookline_hookspecs.messages import Message, TextBlock
+from hookline_hookspecs.requests import ModelRequest
 
 from . import clock
 from .bus.implementation import describe
-from .config import ConfigFile, choose_model, effective, load, parse
+from .config import ConfigError, ConfigFile, choose_model, effective, load, parse
 from .config.choose import absent_drivers, unknown_options
-from .engine import Engine
+from .engine import Engine, Providers
 from .home import environment
 from .plugins.discovery import hooks_of
 from .plugins.loader import Plugins, PluginStatus
 from .sessions.manager import Sessions
 from .sessions.prompt import tool_json
 
+TRIAL_PROMPT = "Say: ready"
+"""What a model is sent to see whether it answers."""
 MAX_STORED_FAILURES = 1000
 """Maximum number of distinct plugin failures that a process keeps."""
 
@@ -35,6 +39,7 @@ class CoreInspection:
         self._journal = engine.journal
         self.default_model = engine.providers.default_model
         self.check_model = engine.providers.check
+        self.window = engine.providers.window
         self._failures: dict[PluginFailure, float] = {}
         self.failures = self._failures.copy
         engine.bus.signals.connect("plugin_failed", self._note)
@@ -62,6 +67,10 @@ class CoreInspection:
         """Sentences about enabled plugins that are not on, and about unknown settings."""
         off, warnings = _problems(self._plugins)
         return off + warnings
+
+    def untrusted_settings(self) -> str:
+        """Why the settings of the workspace are not used."""
+        return self._engine.loaded.untrusted
 
     def plugin_details(self, name: str) -> dict[str, Any]:
         """A plugin's tools, commands, settings and their schema; empty if it is unknown."""
@@ -109,12 +118,55 @@ class CoreInspection:
 
 
 class CoreConfiguration:
-    """Implements ``Configuration``; ``make_runtime`` creates a runtime from a config and a home."""
+    """Implements ``Configuration``.
 
-    def __init__(self, home: Path, plugins: Plugins, make_runtime: Callable[..., Any]) -> None:
+    ``make_runtime`` creates a runtime from a config and a home; ``uses_project`` is as in ``load``.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        plugins: Plugins,
+        make_runtime: Callable[..., Any],
+        engine: Engine,
+        *,
+        uses_project: bool = False,
+    ) -> None:
         self._home = home
+        self._uses_project = uses_project
         self._make_runtime = make_runtime
+        self._plugins = plugins
+        self._engine = engine
+        self._text = self._read()
+        engine.bus.retry_guards = self._retry_guards
+        self._use = engine.use_models
+        self._hide_secrets = engine.hide_secrets
+        self.models_text: str | None = None
         self.switch_off = plugins.switch_off
+        self.reload = plugins.reload
+
+    async def switch_on(self, name: str) -> str | None:
+        """Load and set up a plugin that config.yaml now turns on."""
+        return await self._plugins.switch_on(name, load(self._home, environment()))
+
+    async def _retry_guards(self) -> None:
+        """Load missing guards again, with the start's config unless config.yaml has changed.
+
+        An empty file may just be written.
+        """
+        loaded = self._engine.loaded
+        if self._read() not in (b"", self._text):
+            try:
+                loaded = load(self._home, environment(), uses_project=self._uses_project)
+            except ConfigError:
+                return
+        await self._plugins.retry_guards(loaded)
+
+    def _read(self) -> bytes:
+        try:
+            return (self._home / "config.yaml").read_bytes().strip()
+        except OSError:
+            return b""
 
     def parse(self, text: str, key: tuple[str, ...] = ()) -> Any:
         """Parse a YAML text: a whole config, or the value of ``key``."""
@@ -133,11 +185,48 @@ class CoreConfiguration:
 
     def default_model(self) -> str:
         """The ``provider/model`` that commands use by default."""
-        return "/".join(choose_model(load(self._home, environment())))
+        loaded = load(self._home, environment(), uses_project=self._uses_project)
+        return "/".join(choose_model(loaded))
+
+    def reload_models(self) -> None:
+        """Use the model and the providers that config has now."""
+        loaded = load(self._home, environment(), uses_project=self._uses_project)
+        choose_model(loaded)
+        self._use(loaded)
+        self.models_text = loaded.path.read_bytes().decode("utf-8-sig")
+
+    def preset_model(self, provider: str) -> str:
+        """The default model of a preset."""
+        preset = load(self._home, {}, text="").presets.get(provider)
+        return preset.model if preset is not None else ""
+
+    async def try_model(self, model: str, text: str, variables: Mapping[str, str]) -> str:
+        """Send one short request with a config that is not stored."""
+        loaded = load(self._home, {**environment(), **variables}, text=text)
+        self._hide_secrets(loaded.secrets)
+        providers = Providers(loaded)
+        message = Message("user", (TextBlock(TRIAL_PROMPT),))
+        request = ModelRequest(model, "", (), (message,), purpose="auxiliary", retry_seconds=0.0)
+        try:
+            provider = providers.get(model)
+            response = await provider.send(provider.render(request), None)
+            return Message("assistant", response.blocks).text
+        finally:
+            await providers.aclose()
 
     def effective(self, text: str | None = None) -> dict[str, Any]:
         """The config in effect, with secrets masked."""
-        return effective(load(self._home, environment(), text=text))
+        uses_project = self._uses_project and text is None
+        return effective(load(self._home, environment(), text=text, uses_project=uses_project))
+
+    def sources(self) -> dict[str, str]:
+        """Where each key is set, by dotted key: a file and line, a variable or an option."""
+        loaded = load(self._home, environment(), uses_project=self._uses_project)
+        return {
+            ".".join(key): place if isinstance(place, str) else f"{loaded.path}:{place}"
+            for key, place in loaded.lines.items()
+            if key
+        }
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of config.yaml."""

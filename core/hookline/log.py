@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from functools import cache
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -105,9 +106,15 @@ def open_log(folder: Path) -> logging.Handler:
     return handler
 
 
-def log_to_home() -> None:
-    """Create the home if necessary, and log only to its ``logs/hookline.log``."""
+def log_to_home(level: str = "warning", plugins: Mapping[str, str] = {}) -> None:
+    """Create the home if necessary, and log only to its ``logs/hookline.log``.
+
+    ``level`` is the least serious level that is written; ``plugins`` gives plugins another one.
+    """
     make_home(find_home())
     root = logging.getLogger("hookline")
     root.handlers[:] = [open_log(find_home() / "logs")]
     root.propagate = False
+    root.setLevel(level.upper())
+    for plugin, own_level in plugins.items():
+        logging.getLogger(f"hookline.plugin.{plugin}").setLevel(own_level.upper())

@@ -3,7 +3,7 @@
 ``uv run python docs/_gen/first_session.py`` plays ``hookline init`` with a local server, a fix with
 a diff and an approval, a rewind and a resumed chat. The server's answers are scripted; the program,
 its tools, questions and screens are real. It writes ``docs/first-session.md`` and
-``docs/assets/first-session.svg``.
+``docs/assets/first-session.svg``. A test fails if they no longer show what the program does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ sys.path.insert(0, str(DOCS.parent / "tests"))
 from support.openai_server import OpenAIServer, Reply, Use  # noqa: E402
 from support.terminal import TerminalScreen  # noqa: E402
 
-COLUMNS, ROWS = 80, 30
+COLUMNS, ROWS = 80, 24
+KEYS = "Deny\nA number or"
+"""How a question ends once its choices can be picked."""
 HOOKLINE = [sys.executable, "-m", "hookline"]
 SLOPPY = "def mean(numbers):\n    return sum(numbers) / len(numbers) - 1\n"
 TEST = "from stats import mean\n\nassert mean([1, 2, 3]) == 2\nprint('ok')\n"
@@ -38,12 +40,14 @@ WORDS = [
     Reply("The `- 1` is wrong.", tools=[Use("edit_file", FIX)]),
     Reply(tools=[Use("bash", {"command": "python3 check_stats.py"})]),
     "Fixed: `mean` subtracted 1 from every result. The check prints *ok* now.",
+    Reply(tools=[Use("list_dir", {})]),
+    "A module, `stats.py`, and `check_stats.py`, which checks it.",
 ]
-"""The server's answers, in order: to the test request of `hookline init`, then in the chat."""
+"""The server's answers, in order: to the test request of `hookline init`, in the chat, in `run`."""
 INTRO = """# The first ten minutes
 
-This session was recorded by `docs/_gen/first_session.py` on a terminal of 80 columns. The model is
-a local server with scripted answers; everything else is real.
+This session was recorded by `docs/_gen/first_session.py` on a terminal of 80 columns and 24
+rows. The model is a local server with scripted answers; everything else is real.
 
 ![The recorded session](assets/first-session.svg)
 """
@@ -62,11 +66,17 @@ CHAPTERS = {
     ),
     "rewind": ("Undo", "`/rewind` lists the checkpoints and takes back what the agent changed."),
     "resume": ("Later", "`hookline chat --continue` continues the last chat."),
+    "run": (
+        "One question",
+        "`hookline run` answers one prompt. In a pipe it prints the answer alone, as [Scripts and "
+        "CI](scripts.md) describes.",
+    ),
 }
 _SESSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?\b")
 _CHECKPOINT = re.compile(r"\b[0-9a-f]{10}\b")
-_TOOK = re.compile(r"\b\d+ ms\b")
+_TOOK = re.compile(r"· (?:\d+ ms|\d+\.\d s)$", re.MULTILINE)
+_CONTEXT = re.compile(r"\b\d+% of ")
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 
@@ -81,7 +91,7 @@ def main() -> None:
 def record() -> Iterator[tuple[str, str]]:
     """Play the session; yield the name and text of each screen."""
     with tempfile.TemporaryDirectory(prefix="stats-") as folder, OpenAIServer(WORDS) as server:
-        work, home = Path(folder) / "stats", Path(folder) / "home"
+        work, home = Path(folder) / "stats", Path(folder) / ".hookline"
         work.mkdir()
         (work / "stats.py").write_text(SLOPPY, "utf-8")
         (work / "check_stats.py").write_text(TEST, "utf-8")
@@ -98,11 +108,11 @@ def record() -> Iterator[tuple[str, str]]:
         with _screen(env, work, "chat", "--mode", "ask") as screen:
             screen.wait_for("· ask")
             screen.type("The mean is wrong. Please fix it.\r")
-            screen.wait_for("4. Deny")
+            screen.wait_for(KEYS)
             yield "ask", screen.settle()
             screen.type("1\r")
-            screen.wait_until(lambda: screen.text.count("? Allow bash") > 0, "the second question")
-            screen.wait_for("4. Deny")
+            screen.wait_for("? Allow bash")
+            screen.wait_for(KEYS)
             screen.settle()
             screen.type("1\r")
             screen.wait_for("prints ok now")
@@ -123,6 +133,9 @@ def record() -> Iterator[tuple[str, str]]:
             yield "resume", screen.settle(1.0)
             screen.type("\x04")
             screen.end()
+        with _screen(env, work, "run", "What is in this folder?") as screen:
+            screen.end()
+            yield "run", f'$ hookline run "What is in this folder?"\n{screen.scrollback}'
 
 
 def page(screens: dict[str, str]) -> str:
@@ -139,11 +152,12 @@ def steady(text: str) -> str:
         (_SESSION, "20260101-0a1b2c3d"),
         (_TIME, "2026-01-01 09:30"),
         (_CHECKPOINT, "5f0c1d2e3a"),
-        (_TOOK, "20 ms"),
+        (_TOOK, "· 20 ms"),
+        (_CONTEXT, "2% of "),
         (_PORT, "127.0.0.1:8000"),
     ):
         text = pattern.sub(shown, text)
-    text = re.sub(r"\S*/home/", "~/.hookline/", text)
+    text = re.sub(r"\S*/\.hookline/", "~/.hookline/", text)
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -177,7 +191,7 @@ def svg(screens: dict[str, str]) -> str:
 
 
 def _kind(line: str) -> str:
-    if line.startswith("? "):
+    if re.match(r"\? [A-Z]", line):
         return "ask"
     shown = re.match(r"\s*(?:│ )?\s*\d*\s*([+-]) ", line) or re.match(r"\s*│ ([+-])", line)
     return "" if shown is None else "plus" if shown[1] == "+" else "minus"
@@ -203,6 +217,7 @@ def _environment(home: Path, address: str) -> dict[str, str]:
     return {
         **kept,
         **no_servers,
+        "HOME": str(home.parent),
         "HOOKLINE_HOME": str(home),
         "VLLM_BASE_URL": address,
         "USER": "you",

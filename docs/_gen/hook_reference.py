@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from pathlib import Path
 
 import hookline_hookspecs
 import signal_reference
@@ -14,6 +15,8 @@ from markdown_text import code, docstring, table
 from module_reference import fields, signature_text
 from plugin_list import plugin_pages
 
+EXAMPLES = Path(__file__).parent / "hook_examples"
+"""A plugin for each hook; ``tests/integration/test_hook_examples.py`` runs them."""
 INTRO = f"""# Hooks
 
 A hook is a method of a plugin, marked `@hookimpl`, that core calls at a fixed point. It may be
@@ -23,7 +26,8 @@ version {API[0]}.{API[1]}.
 
 To return something, implement a hook. To be notified only, subscribe to the [signal](#signals) of
 the same name. Each hook has one of six [kinds](../authors/kinds/index.md), which defines how the
-results of several plugins are combined and what a failure means.
+results of several plugins are combined and what a failure means. Each hook has an example: a
+complete plugin in one file.
 
 ## Kinds
 """
@@ -96,6 +100,7 @@ def _hook(hook: HookSpec) -> str:
             table(("", ""), rows),
             "",
             _event(hook, function),
+            f"```python\n{(EXAMPLES / f'{hook.name}.py').read_text('utf-8')}```\n",
         ]
     )
 

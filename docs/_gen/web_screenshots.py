@@ -122,6 +122,12 @@ def main(target: Path) -> None:
         page.locator("details.tool").nth(1).locator("summary").click()
         page.get_by_role("log").evaluate("log => { log.scrollTop = 0 }")
         shoot(page, "diff")
+        page.get_by_role("button", name="Files", exact=True).click()
+        page.get_by_role("heading", name="Changed in this chat").wait_for()
+        page.locator(".files-panel .tree").first.get_by_text("stats.py").click()
+        page.get_by_role("button", name="Changes", exact=True).click()
+        page.locator(".preview .diff").wait_for()
+        shoot(page, "files")
         page.get_by_role("button", name="Details", exact=True).last.click()
         page.get_by_role("region", name="Turn").locator(".part, .stats").first.wait_for()
         page.set_viewport_size(SHORT)  # keeps the file of this detailed picture below 150 kB

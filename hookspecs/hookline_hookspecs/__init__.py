@@ -4,7 +4,7 @@
 """
 
 from .channels import Channel, Feature, features, message_ids
-from .conversations import Conversations, Submission
+from .conversations import Conversations, SessionBranches, Submission
 from .drivers import Connection, DeltaSink, Migration, Ownership, Provider, ProviderSettings, Store
 from .errors import (
     AuthError,
@@ -25,7 +25,7 @@ from .errors import (
 from .gateway import FetchFiles, GatewayHost, GatewayService, RemoteTurnEvent, WorkDistribution
 from .history import Compacted, Rewrite
 from .hooks import HOOKS, SIGNALS, HookSpec, HookSpecs, Kind, MaybeAwaitable, hookimpl
-from .host import Context, Host, Stash
+from .host import Context, Host, Stash, Watched
 from .inbound import Attachment, Audio, Inbound
 from .inspection import Configuration, Inspection, StablePrompt
 from .learning import Excerpt, Lesson
@@ -95,7 +95,7 @@ from .storage import Hit, Storage, Transaction
 from .tool_results import ToolOutput, ToolResult
 from .tools import Tool, tool
 from .turns import CachePrice, Session, Turn, Usage
-from .verdicts import Answer, Ask, Denial, Deny, Verdict
+from .verdicts import Answer, Ask, Continue, Denial, Deny, Verdict
 
 __all__ = [
     "API",
@@ -133,6 +133,7 @@ __all__ = [
     "Context",
     "ContextBlock",
     "ContextTooLong",
+    "Continue",
     "Conversations",
     "Credential",
     "Delta",
@@ -208,6 +209,7 @@ __all__ = [
     "Section",
     "SemanticIndex",
     "Session",
+    "SessionBranches",
     "Sink",
     "SinkKind",
     "StablePrompt",
@@ -234,6 +236,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "Wait",
+    "Watched",
     "When",
     "WireRequest",
     "WorkDistribution",

@@ -68,12 +68,14 @@ class InstalledCommand:
         plugin: the plugin that it belongs to; empty if its package has none.
         summary: what it does, in one line.
         is_on: False while its plugin is off.
+        overrides: other plugins that are on and have a command of this name, which is not used.
     """
 
     name: str
     plugin: str
     summary: str
     is_on: bool
+    overrides: tuple[str, ...] = ()
 
 
 class CommandLine(Protocol):
@@ -97,10 +99,17 @@ class CommandLine(Protocol):
         Raises ``CommandError`` if it cannot be used.
         """
 
-    def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
+    def run(
+        self,
+        work: Callable[[Any], Coroutine[Any, Any, T]],
+        *,
+        warns_of_untrusted: bool = True,
+        **settings: object,
+    ) -> T:
         """Await ``work(plugin)`` with the store open and the plugins set up, and return its result.
 
-        ``settings`` override config.yaml, except those that are None. Raises ``CommandError`` if
+        ``settings`` override config.yaml, except those that are None. ``warns_of_untrusted`` is
+        False if ``work`` itself shows ``Inspection.untrusted_settings``. Raises ``CommandError`` if
         Hookline cannot start, the plugin is off, or ``work`` raises a ``HooklineError``.
         """
 

@@ -15,6 +15,7 @@ from .inbound import Inbound
 from .messages import Message
 from .parts import Command
 from .questions import Question
+from .tools import Tool
 from .turns import Session, Turn
 
 
@@ -62,10 +63,15 @@ class Conversations(Protocol):
     async def steer(self, inbound: Inbound, text: str) -> bool:
         """Add ``text`` to the running turn; return False if there is none."""
 
-    async def check_reading(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Ask the guards of ``pre_tool`` about a call that only reads, by a program of the
-        operator outside of any turn. Raises ``Refused`` if one denies it or would ask a person.
+    async def check_outside_turn(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Ask the guards of ``pre_tool`` about a call by a program of the operator, outside of any
+        turn. Raises ``Refused`` if one denies it or would ask a person.
+
+        ``tool`` need not be registered: it may be one that only the program sees.
         """
+
+    def detached(self, channel: str, chat_id: str) -> Context:
+        """Return a context of a chat outside of any turn. Its session has no id and no history."""
 
     def queued(self, inbound: Inbound) -> int:
         """Return the number of messages of the chat that are queued."""
@@ -105,6 +111,40 @@ class Conversations(Protocol):
         it. Return None if the history does not end in a turn, because it is empty or its end was
         compacted."""
 
-    def rerun(self, ctx: Context, text: str) -> None:
+    def rerun(self, ctx: Context, text: str, model: str | None = None) -> None:
         """Run a turn with ``text`` as soon as the current command returns. Its reply replaces the
-        command's answer."""
+        command's answer. ``model`` is the ``provider/model`` of that turn; None for the
+        session's."""
+
+
+class SessionBranches(Protocol):
+    """Copies sessions, so that a conversation can continue from an earlier message, or in two ways.
+
+    The prompt of a copy starts with the same bytes as that of its session, so that the provider's
+    cache still applies. Always available, as :class:`Conversations` is.
+    """
+
+    async def copy(
+        self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None
+    ) -> bool:
+        """Copy a session to the new id ``new`` in the chat ``(channel, chat id)``.
+
+        Copies the messages before the sequence number ``before``, by default all but a turn that is
+        running. The copy is a session like any that a person began, and each
+        :class:`SessionCopyListener` gives it what belongs to it. Return False if the session is not
+        stored. Raises ``HooklineError``.
+        """
+
+
+class SessionCopyListener(Protocol):
+    """Copies what a plugin has stored about a session, such as its mode, to a copy of it.
+
+    Offer it in ``setup`` with ``host.services.add(SessionCopyListener, self)``.
+    """
+
+    async def session_copied(self, session: Session, copy: Session) -> None:
+        """Carry over what counts in ``copy`` as in ``session``, before anything runs in it.
+
+        What was allowed in one chat is never allowed in another. Raises ``HooklineError`` if
+        nothing may run in the copy.
+        """

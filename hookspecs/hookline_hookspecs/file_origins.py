@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from hookline_hookspecs import Host, Origin, Session
 
 __all__ = [
+    "BackgroundCommand",
     "BackgroundCommands",
     "FileOrigins",
     "local_file_origins",
@@ -31,11 +33,36 @@ class FileOrigins(Protocol):
         """Return the origins of files from outside; a folder stands for all files in it."""
 
 
+@dataclass(frozen=True, slots=True)
+class BackgroundCommand:
+    """A command that goes on after its tool call, or has ended since.
+
+    Attributes:
+        number: counts the commands of a chat from 1; ``/jobs NUMBER`` shows this one.
+        command: the command as one short line.
+        started: Unix time.
+        is_running: False once it has ended.
+        last_line: the last line of its output since then.
+    """
+
+    number: int
+    command: str
+    started: float
+    is_running: bool
+    last_line: str = ""
+
+
 class BackgroundCommands(Protocol):
     """Knows which sessions have left commands running; offered by each plugin that runs some."""
 
     async def has_running(self, session: Session) -> bool:
         """Return True if processes that the session started may still write files."""
+
+    async def count_running(self, session: Session) -> int:
+        """Return the number of commands that the session and its sub-agents left running."""
+
+    async def commands(self, session: Session) -> Sequence[BackgroundCommand]:
+        """Return the commands of the session and its sub-agents: running, and ended last."""
 
 
 async def origins_of(host: Host, paths: Iterable[Path]) -> tuple[Origin, ...]:

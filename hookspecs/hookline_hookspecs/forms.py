@@ -78,11 +78,11 @@ def read_value(typed: str, field: FormField) -> Any:
 
 def _read_option(text: str, field: FormField) -> Any:
     values = [True, False] if field.type == "boolean" else [value for value, _ in field.options]
-    if text.isascii() and text.isdecimal() and 0 < int(text[:6]) <= len(values):
-        return values[int(text) - 1]
     for value, label in zip(values, field.choices, strict=True):
         if text.casefold() in (label.casefold(), str(value).casefold()):
             return value
+    if text.isascii() and text.isdecimal() and 0 < int(text[:6]) <= len(values):
+        return values[int(text[:6]) - 1]
     raise ValueError(f"enter one of: {', '.join(field.choices)}")
 
 

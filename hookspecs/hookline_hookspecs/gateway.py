@@ -148,5 +148,8 @@ class GatewayService(Protocol):
 class GatewayCommand(Protocol):
     """``hookline gateway``; offered by the plugin ``gateway``."""
 
-    async def gateway(self) -> None:
-        """Run all channels until SIGTERM or SIGINT. Ends with ``SystemExit``."""
+    async def gateway(self, *, needs_model: bool = True) -> None:
+        """Run all channels until SIGTERM or SIGINT. Ends with ``SystemExit``.
+
+        With ``needs_model`` it does not start unless a model is set up.
+        """

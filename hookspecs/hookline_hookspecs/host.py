@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .turns import Session, Turn
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Config(Protocol):
@@ -46,6 +47,18 @@ class Config(Protocol):
     workspace: str
     max_iterations: int
     trace: bool
+
+
+class Watched(Protocol[T_co]):
+    """A file that :meth:`Host.watched` reads."""
+
+    @property
+    def value(self) -> T_co:
+        """What the newest version that could be parsed holds. It looks at the file each time."""
+
+    @property
+    def problem(self) -> str:
+        """Why the version seen last cannot be used, with file and line; or an empty string."""
 
 
 class Host(Protocol):
@@ -163,11 +176,14 @@ class Host(Protocol):
         session_id: str | None = None,
         tools: Sequence[str] | None = None,
         system: str | None = None,
+        model: str | None = None,
         kind: str = "agent",
         resumable: bool = False,
     ) -> Turn:
         """Run a turn in its own session (for a sub-agent or scheduled work), through the same path
         as any other turn.
+
+        ``model`` is the ``provider/model`` of a new session; by default that of ``parent``.
 
         A ``resumable`` turn of a tool that is ``read_only`` is parked together with the turn of
         ``parent`` while it waits for a person. The tool is then called again, also after a
@@ -217,6 +233,19 @@ class Host(Protocol):
     def window(self, model: str | None = None) -> int:
         """Return the context window of ``provider/model``, or of the default model, in tokens;
         128,000 if it is not known. In a turn, use :meth:`Context.window`."""
+
+    @overload
+    def watched(self, path: Path, parse: Callable[[str], T], default: T) -> Watched[T]: ...
+    @overload
+    def watched(self, path: Path, parse: Callable[[str], T]) -> Watched[T | None]: ...
+    def watched(self, path: Path, parse: Callable[[str], Any], default: Any = None) -> Watched[Any]:
+        """Return the content of a UTF-8 file, parsed again when it has changed.
+
+        ``default`` is its value while there is no file. If ``parse`` raises an exception, the
+        previous value stays, and the log and ``hookline plugins list`` show the problem with file
+        and line. A file that was changed within the last two seconds may still be being written:
+        a mistake in it is not reported yet.
+        """
 
     def watch(self, observer: Callable[[Context | None, Step], None]) -> None:
         """Call ``observer`` with every step of every turn until the plugin is torn down."""

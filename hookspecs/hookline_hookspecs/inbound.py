@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -117,3 +118,21 @@ def is_private_chat(inbound: Inbound) -> bool:
     if inbound.private is None:
         return bool(inbound.user_id) and inbound.chat_id == inbound.user_id
     return inbound.private
+
+
+_AUTHOR_LINES = re.compile(r"(?:⟦[^⟧]*⟧\n)+")
+_OWN_QUOTE = re.compile(r'^⟦\S+(?: "[^"]*")?, quoting their own message: "(.*)"⟧$', re.M)
+"""The author line with a quote of the person's own; a quoted text may contain such words too."""
+
+
+def own_words(text: str) -> str:
+    """Return what a person said in a text that the model reads.
+
+    ``gateway`` puts lines between ⟦ and ⟧ before it, which name people and quote messages; what the
+    person quotes of their own is kept.
+    """
+    lines = _AUTHOR_LINES.match(text)
+    if lines is None:
+        return text
+    own = _OWN_QUOTE.search(lines[0])
+    return "\n".join(filter(None, (own[1] if own else "", text[lines.end() :])))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .inbound import Inbound
     from .messages import ToolCall
     from .questions import Question, QuestionAnswer, StoredQuestion
+    from .turns import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,18 @@ class TextRedaction(Protocol):
         """Return ``text`` with placeholders; the first call takes up to a second."""
 
 
+class FormDialog(Protocol):
+    """Shows a form whole, where otherwise each of its values is a question of its own. The plugin
+    ``acp`` provides it."""
+
+    async def fill(self, session_id: str, question: Question) -> str | None:
+        """Return the values as a JSON object, or the choice of ``question`` that was made.
+
+        None if the person behind this session cannot be shown a form.
+        """
+        return None
+
+
 class ApprovalPolicy(Protocol):
     """What was approved before, and how long an approval may take. The plugin ``approvals``
     provides it; without it each call is asked about once."""
@@ -101,6 +114,21 @@ class Checkpoints(Protocol):
         """
         return False
 
+    async def changes(self, ctx: Context) -> str:
+        """Return what has changed since the last checkpoint of the chat, as text for a person."""
+        return "Checkpoints are not available."
+
+
+class ReasoningLevels(Protocol):
+    """How much models think. The plugin ``reasoning`` provides it."""
+
+    async def level(self, session: Session) -> str:
+        """Return the level of a session, such as ``low``; empty if the model decides.
+
+        A session whose id is empty is the next one of its chat.
+        """
+        return ""
+
 
 class CommandSandbox(Protocol):
     """Whether commands are kept apart from the machine. The plugin ``shell`` provides it."""
@@ -108,6 +136,14 @@ class CommandSandbox(Protocol):
     async def covers_operator(self) -> bool:
         """Return whether commands that the operator requests at the terminal are sandboxed."""
         return False
+
+    async def is_offline(self, session_id: str) -> bool:
+        """Return whether a person has cut off the commands of a session from the network."""
+        return False
+
+    async def put_offline(self, session_id: str, *, offline: bool) -> None:
+        """Cut off the commands of a session from the network at once, also those that run in the
+        sandbox, which end; or end that, so that the settings count again."""
 
 
 class ToolServers(Protocol):

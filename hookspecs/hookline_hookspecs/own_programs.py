@@ -27,6 +27,12 @@ def add_writable_folder(folder: Path) -> None:
         _found.clear()
 
 
+def forget_writable_folders() -> None:
+    """Start anew, for a process that runs one home after another, as tests do."""
+    _writable.clear()
+    _found.clear()
+
+
 def own_program(name: str, path: str | None = None) -> str | None:
     """Return the absolute path of a program, or None if there is none that may be started.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[[Any, Any, str], CommandReply | Awaitable[CommandReply]]")
 COMMAND_MARK = "hookline_command"
+_TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_COMMAND_NAME = re.compile(r"/[^\W\d_][\w:.-]*")
 
 CommandReply: TypeAlias = "str | Question | None"
 Completions: TypeAlias = Callable[[str, str], "Awaitable[Sequence[tuple[str, str]]]"]
@@ -30,7 +33,8 @@ class Command:
     channels that have them. An ``immediate`` command runs even during a turn; others wait until
     the turn ends. ``category`` is the heading under which ``/help`` shows it; the plugin's name by
     default. ``complete(session_id, typed)`` returns ``(argument, description)`` pairs for a channel
-    that can complete what a person types.
+    that can complete what a person types. ``source`` says where the command comes from, for help
+    and completion, such as ``bundle shop``; by default it is the plugin.
 
     ``audience`` says who may use it. In a group, which shares one session:
 
@@ -45,6 +49,8 @@ class Command:
     Admins may use all of these everywhere. In the terminal and in private chats everyone may.
     ``operator`` is different: the command works only in the terminal and in an admin's private
     chat.
+
+    ``channel`` names the only channel where it works, such as ``terminal``; others do not offer it.
     """
 
     name: str
@@ -55,6 +61,11 @@ class Command:
     audience: Audience = "admins"
     category: str = ""
     complete: Completions | None = None
+    channel: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_command_name(self.name, *self.aliases)
 
 
 def command(
@@ -65,21 +76,34 @@ def command(
     immediate: bool = False,
     category: str = "",
     complete: Callable[..., Any] | None = None,
+    channel: str = "",
 ) -> Callable[[F], F]:
     """Make a plugin's method ``(self, ctx, args) -> str | None`` a slash command.
 
     The first line of its docstring is the help text. ``complete`` is another method of the plugin;
     the other options are those of :class:`Command`.
+
+    Raises:
+        ValueError: the name or an alias is not a slash and a word.
     """
+    _check_command_name(name, *aliases)
 
     def mark(function: F) -> F:
         options = {"aliases": aliases, "immediate": immediate, "audience": audience}
-        setattr(
-            function, COMMAND_MARK, (name, options | {"category": category, "complete": complete})
-        )
+        options |= {"category": category, "complete": complete, "channel": channel}
+        setattr(function, COMMAND_MARK, (name, options))
         return function
 
     return mark
+
+
+def _check_command_name(*names: str) -> None:
+    for name in names:
+        if not (isinstance(name, str) and _COMMAND_NAME.fullmatch(name)):
+            raise ValueError(
+                f"{name!r} is not a slash command: "
+                "write a slash, a letter, then letters, digits, _ or -, such as /standup"
+            )
 
 
 def is_command(text: str) -> bool:
@@ -112,16 +136,32 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Periodic background work.
+    """Periodic background work: ``every`` so many seconds, or ``at`` a time of day.
 
-    It runs ``every`` seconds after its last start in any process of this home; with ``at_start``
-    also once when a process starts.
+    With ``every``, it runs that many seconds after its last start in any process of this home.
+    With ``at``, such as ``"03:30"``, it runs once a day as soon as that time has passed on the
+    machine's clock. ``at_start`` also runs it once when a process starts.
+
+    Raises:
+        ValueError: ``every`` is not positive, ``at`` is not a time, or both or none are given.
     """
 
     name: str
     run: Callable[[], Awaitable[None]]
-    every: float
+    every: float | None = None
     at_start: bool = False
+    at: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.every is None) == (self.at is None):
+            raise ValueError(f"job {self.name!r}: give it either `every` or `at`")
+        if self.every is not None and not self.every > 0:
+            raise ValueError(
+                f"job {self.name!r}: every={self.every!r}; write the seconds between two runs, "
+                "more than 0"
+            )
+        if self.at is not None and not _TIME_OF_DAY.fullmatch(self.at):
+            raise ValueError(f"job {self.name!r}: at={self.at!r}; write a time such as '03:30'")
 
 
 @dataclass(frozen=True, slots=True)

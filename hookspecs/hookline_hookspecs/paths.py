@@ -81,6 +81,10 @@ class Paths(Protocol):
     def open_read(self, path: Path) -> BinaryIO:
         """Open a regular file for reading, with no race between :meth:`resolve` and opening."""
 
+    def open_write(self, path: str | Path) -> AbstractContextManager[BinaryIO]:
+        """Return a stream whose content replaces the file when the block ends without an error.
+        Missing folders are created. Raises ``PermissionError`` for a refused path."""
+
     def walk(self, root: Path, *, skip: Container[str] = (), limit: int = 100000) -> Iterator[Path]:
         """Yield the readable files below ``root``, except in folders named in ``skip``. Stops after
         ``limit`` directory entries."""

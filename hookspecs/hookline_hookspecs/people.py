@@ -5,6 +5,7 @@ A person is written ``CHANNEL:USER``, such as ``telegram:111``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from .inbound import Inbound
@@ -13,6 +14,14 @@ WebRole: TypeAlias = Literal["operator", "person", "auditor"]
 """The role of a person who is signed in to the web server."""
 PersonRole: TypeAlias = Literal["admin", "person", "auditor", "blocked", "unknown"]
 """The role of a person on any channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDescription:
+    """A role in words: its name, and a phrase for each thing it may do."""
+
+    name: str
+    may: tuple[str, ...]
 
 
 class PeopleDirectory(Protocol):
@@ -41,6 +50,9 @@ class RolePermissions(Protocol):
             path: the full path of the route, with its ``{parameters}``.
             auth: the route's ``auth``.
         """
+
+    def describe(self, role: WebRole) -> RoleDescription:
+        """Return a role in words."""
 
     async def may_read(self, inbound: Inbound, action: str) -> bool:
         """Return whether the sender of a message may use ``action`` of the table in that chat.

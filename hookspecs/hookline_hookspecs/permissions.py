@@ -37,7 +37,7 @@ class RuleVerdict:
         why: the reason of a packaged rule.
         outside: the part of a command that does not work in the sandbox, such as ``docker ps``;
             empty if there is none.
-        outside_why: why, as a predicate: ``needs the person's keys``.
+        outside_why: why, as a predicate: ``needs your keys``.
     """
 
     verdict: RuleKind | None = None
@@ -77,6 +77,20 @@ class PermissionRules(Protocol):
 
     async def verdict(self, ctx: Context, call: ToolCall) -> RuleVerdict:
         """Return what the rules say about a call, without the mode and other guards."""
+
+    async def matches(self, ctx: Context, rule: str, call: ToolCall) -> bool:
+        """Return whether a rule such as ``bash(git push *)`` is about a call.
+
+        True too for a command of which a part cannot be read, and for a rule that cannot.
+        """
+        return True
+
+    async def covers(self, ctx: Context, rules: Sequence[str], call: ToolCall) -> bool:
+        """Return whether allow rules such as these would allow a call, with every part of it.
+
+        False too for a command of which a part cannot be read, and for rules that cannot.
+        """
+        return False
 
     async def offered_scopes(self, ctx: Context, call: ToolCall) -> Sequence[OfferedScope]:
         """Return up to three scopes that would have allowed this call, the narrowest first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from pydantic import BaseModel
@@ -55,8 +56,13 @@ class Plugin(_Hooks, Generic[C]):
     channel, and part of the names of its tools and commands. If a channel is multiple, a user id
     must mean the same person in each and contain no colon.
     """
+    hook_seconds: ClassVar[Mapping[str, float]] = {}
+    """Seconds for hooks whose work has limits of its own, instead of the hook's deadline."""
     preserves_streaming: ClassVar[bool] = False
     """True if ``pre_reply`` never removes text, so that replies may still be streamed."""
+    needs_restart: ClassVar[bool] = False
+    """True if a process that runs cannot take the plugin when it is enabled, as is the case for
+    every plugin with channels or routes."""
     config_class: ClassVar[type[BaseModel]] = NoConfig
 
     config: C
@@ -75,3 +81,9 @@ class Plugin(_Hooks, Generic[C]):
         self.config = config
         self.host = host
         self.log = host.log
+
+
+def needs_restart(kind: type[Plugin[Any]]) -> bool:
+    """Return True if a process takes plugins of this class only when it starts."""
+    started = (getattr(kind, hook, None) for hook in ("register_channels", "register_routes"))
+    return kind.needs_restart or any(hasattr(hook, "hookline_impl") for hook in started)

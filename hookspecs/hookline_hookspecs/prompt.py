@@ -27,6 +27,10 @@ class Section:
     slot: Slot
     text: str
 
+    def __post_init__(self) -> None:
+        if self.slot not in SLOTS:
+            raise ValueError(f"{self.slot!r} is not a slot of the prompt: {', '.join(SLOTS)}")
+
 
 @dataclass(frozen=True, slots=True)
 class ContextBlock:

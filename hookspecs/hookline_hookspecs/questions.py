@@ -29,6 +29,8 @@ QUESTIONS_TOPIC = "questions"
 MAX_UNSHOWN_CHARS = 4_000
 """Characters of a preview that may be accepted by a question's id alone. A longer one has to be
 shown whole first, because lists and notices leave out its middle."""
+ABRIDGED_HEAD_CHARS, ABRIDGED_TAIL_CHARS = 2_000, 1_000
+"""Characters that are shown of the beginning and the end of such a preview."""
 DIGEST_CHARS = 8
 AROUND_MARK = 40
 """Characters shown on either side of a marked part."""
@@ -188,6 +190,11 @@ class StoredQuestion:
         return hashlib.sha256(shown.encode()).hexdigest()[:DIGEST_CHARS]
 
     @property
+    def is_long(self) -> bool:
+        """Whether the preview has to be shown whole before it can be accepted."""
+        return len(self.preview) > MAX_UNSHOWN_CHARS
+
+    @property
     def chat(self) -> str:
         """The chat that the turn belongs to, as ``channel:chat``; empty without one."""
         return f"{self.channel}:{self.chat_id}" if self.channel else ""
@@ -294,6 +301,14 @@ class Questions(Protocol):
             StoreError: it could not be stored.
         """
 
+    async def wait_until_closed(self, question: StoredQuestion) -> StoredQuestion:
+        """Wait until a question is answered, closed or expired, and return it as it is then.
+
+        Raises:
+            StoreError: it could not be read.
+        """
+        return question
+
     async def close_about(self, handler: str, subject: str, choice: str, by: str) -> None:
         """Close the open question about a subject that was decided elsewhere, such as by a command.
 
@@ -337,11 +352,23 @@ def marked_preview(preview: str, marks: Sequence[str]) -> str:
 
     Nothing is added for a part that is not in the preview, or that is all of it.
     """
+    lines = risky_lines(preview, marks)
+    return "\n".join([preview, "", *lines]) if lines else preview
+
+
+def risky_lines(preview: str, marks: Sequence[str]) -> list[str]:
+    """Return the lines that name the marked parts of a preview."""
     spans = mark_spans(preview, marks)
-    if not spans:
+    return [f"Risky: {_excerpt(preview, start, stop)}" for start, stop in spans]
+
+
+def abridged_preview(preview: str) -> str:
+    """Return a preview without the middle of a long one, with how much is left out."""
+    left_out = len(preview) - ABRIDGED_HEAD_CHARS - ABRIDGED_TAIL_CHARS
+    if len(preview) <= MAX_UNSHOWN_CHARS:
         return preview
-    lines = [f"Risky: {_excerpt(preview, start, stop)}" for start, stop in spans]
-    return "\n".join([preview, "", *lines])
+    head, tail = preview[:ABRIDGED_HEAD_CHARS], preview[-ABRIDGED_TAIL_CHARS:]
+    return f"{head}\n[… {left_out:,} characters are not shown here …]\n{tail}"
 
 
 def mark_spans(preview: str, marks: Sequence[str]) -> list[tuple[int, int]]:

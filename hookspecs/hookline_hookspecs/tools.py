@@ -9,11 +9,11 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -25,6 +25,8 @@ from .sinks import Handle, Sink, sink_in
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOOL_MARK = "hookline_tool"
+CLOSE_NAME = 0.75
+"""How similar the name of an argument is, from 0 to 1, that was probably meant."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -58,6 +60,8 @@ class ToolOptions(TypedDict, total=False):
     """Returns what the ids in a call stand for, by argument, from the context and the call:
     ``{"id": Handle("standing order", "7", "rent", about="1,100 to Landlord")}``. They are judged,
     and shown to the person who approves the call."""
+    hidden: Callable[..., Collection[str]] | None
+    """Returns the optional arguments that a session which begins now is not offered."""
     deferred: bool
     """The model is not shown the schema; it calls the tool through a bridge of the same plugin."""
     bridge: bool
@@ -98,6 +102,7 @@ class Tool:
     effects: Callable[..., Sequence[Effect]] | Sequence[EffectKind] | None = None
     sinks: Mapping[str, Sink] | None = None
     preview: Callable[..., Mapping[str, Handle]] | None = None
+    hidden: Callable[..., Collection[str]] | None = None
     deferred: bool = False
     bridge: bool = False
     plugin: str = field(default="", init=False)
@@ -114,6 +119,7 @@ class Tool:
                 f"{self.name!r} is a bridge: "
                 "it takes `tool` and `arguments`, and is not deferred itself"
             )
+        _check_kinds(self.name, self.effects, self.origin)
         self.wants_context = "ctx" in taken
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.run))
 
@@ -151,6 +157,25 @@ class Tool:
             else self.parameters
         )
         return ToolSchema(self.name, self.description, parameters)
+
+    @property
+    def offered_schema(self) -> ToolSchema:
+        """The schema without the arguments that are hidden now, for a session that begins."""
+        hidden = frozenset(self.hidden()) if self.hidden is not None else frozenset()
+        if not hidden:
+            return self.schema
+        if hidden not in self._offered_schemas:
+            parameters = dict(self.schema.parameters)
+            known = parameters["properties"]
+            parameters["properties"] = {
+                name: part for name, part in known.items() if name not in hidden
+            }
+            self._offered_schemas[hidden] = replace(self.schema, parameters=parameters)
+        return self._offered_schemas[hidden]
+
+    @cached_property
+    def _offered_schemas(self) -> dict[frozenset[str], ToolSchema]:
+        return {}
 
     @cached_property
     def _model(self) -> type[BaseModel]:
@@ -233,10 +258,25 @@ class Tool:
             elif (
                 self.parameters is None
                 and (self.read_only or not value)
-                and not difflib.get_close_matches(name, known, 1)
+                and not self._is_misspelt(name, arguments, known, required)
             ):
                 ignored[name] = f"{self.name} has no argument {name!r}; it was ignored."
         return ignored
+
+    @staticmethod
+    def _is_misspelt(
+        name: str, given: Mapping[str, Any], known: Mapping[str, Any], required: Collection[str]
+    ) -> bool:
+        """Return whether an unknown argument is probably one of the ``known`` that is missing.
+
+        Of a required one, a name is enough that is a little like it (``file_path``).
+        """
+        missing = [one for one in known if one not in given]
+        needed = [one for one in missing if one in required]
+        return bool(
+            difflib.get_close_matches(name, missing, 1, CLOSE_NAME)
+            or difflib.get_close_matches(name, needed, 1)
+        )
 
     def _takes_null(self, name: str) -> bool:
         """Return whether an argument can be null and None differs from leaving it out."""
@@ -299,14 +339,27 @@ def tool(*, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable
 def tool(fn: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Make a plugin's method a tool; the options are those of :meth:`Tool.from_function`.
 
-    Functions given as ``effects`` and ``preview`` are here other methods of the plugin.
+    Functions given as ``effects``, ``preview`` and ``hidden`` are here other methods of the plugin.
     """
 
     def mark(function: F) -> F:
+        _check_kinds(function.__name__, options.get("effects"), options.get("origin"))
         setattr(function, TOOL_MARK, options)
         return function
 
     return mark if fn is None else mark(fn)
+
+
+def _check_kinds(name: str, effects: Any, origin: Any) -> None:
+    """Raise ``ValueError`` if a tool declares an effect or origin that does not exist."""
+    if isinstance(effects, str):
+        raise ValueError(f"effects of {name!r}: write a tuple, ({effects!r},)")
+    kinds = get_args(EffectKind)
+    for kind in () if effects is None or callable(effects) else effects:
+        if kind not in kinds:
+            raise ValueError(f"effects of {name!r}: {kind!r} is not one of {', '.join(kinds)}")
+    if origin not in (None, "outside", "workspace"):
+        raise ValueError(f"origin of {name!r}: {origin!r} is not 'outside' or 'workspace'")
 
 
 @cache

@@ -89,6 +89,7 @@ class Turn:
     """One turn so far: the inbound message, the work done for it, and the reply.
 
     ``messages`` are those of this turn only; ``stop`` is empty until the turn has ended.
+    ``continued`` counts how often ``post_answer`` made it go on.
     """
 
     id: str
@@ -100,3 +101,4 @@ class Turn:
     usage: Usage = Usage()
     stop: Stop = ""
     iterations: int = 0
+    continued: int = 0

@@ -67,4 +67,23 @@ class Answer:
     origins: tuple[Origin, ...] = field(default=(), compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """What ``post_answer`` returns: the turn is not finished, because of ``reason``.
+
+    The model reads it after its answer. ``origins`` say where the reason came from, unless the
+    plugin wrote it itself.
+
+    Raises:
+        ValueError: the reason is empty.
+    """
+
+    reason: str
+    origins: tuple[Origin, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ValueError("Continue needs a reason, which the model reads")
+
+
 Verdict: TypeAlias = Deny | Ask | Answer

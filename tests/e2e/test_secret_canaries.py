@@ -24,7 +24,6 @@ import pytest
 from support.machine import Finished, Machine
 from support.openai_server import OpenAIServer, Reply, Use
 from support.serving import serving
-from support.site_packages import Site
 from zstandard import ZstdDecompressor
 
 pytestmark = [
@@ -62,16 +61,6 @@ for line in sys.stdin:
         answer = {"content": [{"type": "text", "text": text}]}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
 """
-TRUST = """
-import ssl
-from hookline_hookspecs import NoConfig, Plugin, hookimpl
-
-class One(Plugin[NoConfig]):
-    @hookimpl
-    def setup(self, host):
-        host.http._ssl_context = ssl.create_default_context(cafile={cert!r})
-"""
-"""Trusts the certificate of the tests; what is fetched goes by that of the system alone."""
 LOOK = "env; ps eww -u $(id -u) | tail -40; touch {name}; sleep {seconds}"
 
 
@@ -148,9 +137,7 @@ def listener(machine: Machine) -> Iterator[Listener]:
     command += ["-nodes", "-keyout", str(key), "-out", str(cert), "-subj", "/CN=localhost"]
     command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2"]
     subprocess.run(command, check=True, capture_output=True)
-    site = Site(folder / "site")
-    site.dist("trust", "trust", TRUST.format(cert=str(cert)))
-    machine.env["PYTHONPATH"] = str(site.path)
+    machine.env["SSL_CERT_FILE"] = str(cert)
     made = Listener()
     secure = ThreadingHTTPServer(("127.0.0.1", 0), made.handler())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -219,7 +206,6 @@ def secrets_home(
         "plugins": {
             **dict.fromkeys(("titles", "review", "user-model"), False),
             "audit": True,
-            "trust": True,
             "otel": {"endpoint": listener.otlp, "content": True},
             "databases": True,
             "mcp": {

@@ -31,6 +31,20 @@ def test_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [["run", "hi"], ["run", "hi", "--json"], ["chat"]], ids=" ".join)
+def test_answer_on_a_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
+    model = tmp_path / "model.yaml"
+    model.write_text("steps: [{text: hello, repeat: true}]\n")
+    (tmp_path / "config.yaml").write_text(f"model: scripted/{model}\n")
+    with FULL.open("w") as full:
+        done = hookline(tmp_path, words, stdout=full, input="hi\n")
+    assert "hookline: Standard output cannot be written: the disk is full.\n" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 1
+
+
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be deleted")
 def test_deleted_folder_is_one_sentence(tmp_path: Path) -> None:
     gone = tmp_path / "gone"

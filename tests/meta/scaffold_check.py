@@ -6,13 +6,16 @@ and the package index; it takes about a minute. Exit code 1 names what did not w
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import sys
 import tempfile
+import threading
 import time
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import yaml
@@ -57,7 +60,7 @@ def generated(
     path = os.pathsep.join([str(environment.bin), os.environ["PATH"]])
     environment.run("sh", "-euc", "\n".join([f"export PATH={shlex.quote(path)}", *commands]))
     if kind in ("provider", "store"):
-        key, wanted = ("model", f"{name}/quiet") if kind == "provider" else ("store", name)
+        key, wanted = ("model", f"{name}/MODEL") if kind == "provider" else ("store", name)
         config = yaml.safe_load((environment.home / "config.yaml").read_text("utf-8"))
         expect(found=config.get(key), wanted=wanted, what=f"{key} in config.yaml")
         environment.hookline("config", "check")
@@ -124,6 +127,31 @@ def check_wheel(environment: CheckEnvironment, repository: Path) -> None:
     expect(found=f"{NAME} = {MODULE}:" in entry_points, wanted=True, what=entry_points)
 
 
+class AnswersHello(BaseHTTPRequestHandler):
+    """Speaks the wire of the generated provider."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.end_headers()
+        for event in ({"text": "Hello"}, {"tokens": {"sent": 1, "received": 1}}):
+            self.wfile.write(json.dumps(event).encode() + b"\n")
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+def check_answer(environment: CheckEnvironment) -> None:
+    """The generated provider asks the server that config names and returns its answer."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), AnswersHello) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        environment.hookline("config", "set", "providers.my-provider.base_url", address)
+        told = environment.hookline("run", "Hello")
+        expect(found=told, wanted="Hello\n", what="what is answered")
+        server.shutdown()
+
+
 def main() -> int:
     """Generate, install, test, lint, type-check, switch on, build."""
     begun = time.monotonic()
@@ -139,11 +167,7 @@ def main() -> int:
                 check_code(
                     environment, generated(environment, f"my-{kind}", "uv pip install", kind)
                 )
-            expect(
-                found=environment.hookline("run", "Hello"),
-                wanted="Hello\n",
-                what="what is answered",
-            )
+            check_answer(environment)
             environment.run(
                 "uv", "pip", "install", "--quiet", "--python", environment.bin.parent, "pip"
             )

@@ -45,6 +45,7 @@ CONTRACT = {
     "post_model": Row("observe", 10, "response"),
     "pre_tool": Row("guard", 5, "call"),
     "post_tool": Row("pipeline", 10, "result"),
+    "post_answer": Row("collect", None, "turn"),
     "end_of_turn": Row("observe", None, "turn"),
     "pre_reply": Row("pipeline", 120, "reply"),
     "on_question": Row("first", None, "question"),

@@ -16,7 +16,7 @@ HEAVY = {
     *("slack_sdk", "lark_oapi", "tree_sitter", "tree_sitter_bash", "prompt_toolkit", "rich"),
     *("typer", "starlette", "uvicorn", "sse_starlette", "psycopg", "procrastinate"),
     *("opentelemetry", "phonenumbers", "trafilatura", "markdownify", "av", "tiktoken", "PIL"),
-    *("numpy", "aiosql", "ruamel", "stevedore"),
+    *("numpy", "aiosql", "stevedore"),
 }
 """Packages that cost more to import than a disabled or unused plugin may cost."""
 

@@ -154,6 +154,10 @@ class OpenAIServer:
 
     async def _stop(self) -> None:
         assert self._server is not None
+        for listener in self._server.sockets:
+            self._loop.remove_reader(listener)
+        # What is being accepted fails on a closed server, and leaves its connection open.
+        await asyncio.sleep(0)
         self._server.close()
         quiet_steps = 0
         while quiet_steps < 5:  # a connection that is being accepted is now a task, now a callback

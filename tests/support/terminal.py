@@ -44,7 +44,9 @@ class TerminalScreen:
         cwd: the folder it starts in.
         columns: the screen's width in characters.
         rows: its height in lines.
-        answers: False for a terminal that does not say where its cursor is.
+        answers: False for a terminal that answers nothing, not even where its cursor is.
+        background: its background as an answer to OSC 11 has it, such as ``ffff/ffff/ffff``; empty
+            for a terminal that does not say.
     """
 
     def __init__(
@@ -56,12 +58,14 @@ class TerminalScreen:
         columns: int = 80,
         rows: int = 24,
         answers: bool = True,
+        background: str = "",
     ) -> None:
         self._master, slave = os.openpty()
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000)
         self._stream = pyte.ByteStream(self._screen)
         if answers:
             self._screen.write_process_input = self._answer  # type: ignore[method-assign]
+        self._background = background
         self._raw = bytearray()
         self._set_size(columns, rows)
         leader = [sys.executable, "-S", "-c", _LEADER, os.ttyname(slave)]
@@ -177,6 +181,8 @@ class TerminalScreen:
         except OSError:  # Linux's way to say that the other end is closed
             return False
         self._raw += data
+        if self._background and b"\x1b]11;?" in data:
+            self._answer(f"\x1b]11;rgb:{self._background}\x1b\\")
         self._stream.feed(data)
         return bool(data)
 

@@ -24,7 +24,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -139,12 +139,15 @@ class Gateway:
 
 
 @contextmanager
-def gateway(folder: Path, script: str, **plugins: Any) -> Iterator[Gateway]:
+def gateway(
+    folder: Path, script: str, settings: Mapping[str, Any] | None = None, **plugins: Any
+) -> Iterator[Gateway]:
     """Run a gateway with ``web-server``, ``web-ui`` and a scripted model while the block runs.
 
     Args:
         folder: a temporary folder, for the home and the model's words.
         script: the scripted model's YAML, such as ``steps: [{text: hi, repeat: true}]``.
+        settings: more of config, besides ``model`` and ``plugins``.
         plugins: more of config's ``plugins``, with ``_`` for ``-``.
     """
     port = free_port()
@@ -156,7 +159,8 @@ def gateway(folder: Path, script: str, **plugins: Any) -> Iterator[Gateway]:
         "web-ui": True,
         **{name.replace("_", "-"): value for name, value in plugins.items()},
     }
-    config = {"model": f"scripted/{folder / 'model.yaml'}", "plugins": chosen}
+    model = f"scripted/{folder / 'model.yaml'}"
+    config = {"model": model, "plugins": chosen, **(settings or {})}
     (home / "config.yaml").write_text(json.dumps(config))
     made = Gateway(folder, f"http://127.0.0.1:{port}", None)  # type: ignore[arg-type]
     made.start()

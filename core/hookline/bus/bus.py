@@ -25,6 +25,7 @@ from ..bus.implementation import (
     MiddlewareError,
     PluginRefused,
     describe,
+    error_location,
     is_plugin_error,
     reraise_control_flow,
 )
@@ -36,6 +37,7 @@ from ..bus.validation import as_sequence, type_error, unexpected_type
 log = logging.getLogger("hookline.bus")
 MAX_FAILURES = 3
 """Consecutive failures after which a plugin is off for the session."""
+AGAIN = " A new session has it again (/new)."
 
 E = TypeVar("E")
 Call: TypeAlias = Callable[[Any], Awaitable[E]]
@@ -94,6 +96,9 @@ class Bus(Registry):
         self.observers: list[Observer] = []
         self.missing_guards: dict[str, str] = {}
         """Why nothing may be done, by the guard that config has on and that failed to load."""
+        self.retry_guards: Callable[[], Awaitable[None]] | None = None
+        """Loads the missing guards again, or forgets them if config has turned them off."""
+        self._is_retrying = False
 
     def implementations(self, hook: str) -> tuple[Implementation, ...]:
         """Return the implementations of ``hook`` in call order."""
@@ -158,7 +163,8 @@ class Bus(Registry):
         after a ``Deny`` the signal ``denied``.
         """
         decision = Decision(event)
-        for missing, reason in self.missing_guards.items():
+        if (found := await self.missing_guard()) is not None:
+            missing, reason = found
             denied = GuardFailed(reason, error=MissingGuard(reason))
             self.signals.send("denied", Denial(hook, missing, event, reason), ctx)
             return Decision(event, denied, missing)
@@ -177,6 +183,19 @@ class Bus(Registry):
             denial = Denial(hook, decision.plugin, decision.event, verdict.reason)
             self.signals.send("denied", denial, ctx)
         return decision
+
+    async def missing_guard(self) -> tuple[str, str] | None:
+        """Return a guard that is missing although it was tried again, and why nothing may be done.
+
+        A call meanwhile finds it missing.
+        """
+        if self.missing_guards and self.retry_guards is not None and not self._is_retrying:
+            self._is_retrying = True
+            try:
+                await self.retry_guards()
+            finally:
+                self._is_retrying = False
+        return next(iter(self.missing_guards.items()), None)
 
     async def _ask_guard(
         self, impl: Implementation, ctx: Any, event: Any, again: Again | None
@@ -373,6 +392,7 @@ class Bus(Registry):
             raise error
         plugin, hook, reason = impl.plugin, impl.spec.name, describe(error, impl.deadline)
         log.warning("plugin %s failed in %s: %s", plugin, hook, reason, exc_info=error)
+        where = error_location(error)
         off = False
         if ctx is not None and impl.spec.kind != "around" and not self._is_guard(plugin):
             failures = ctx.failures[plugin] = ctx.failures.get(plugin, 0) + 1
@@ -380,8 +400,8 @@ class Bus(Registry):
         if off:
             ctx.disabled.add(plugin)
             failed = f"failed {MAX_FAILURES} times in a row ({hook}: {reason})"
-            ctx.notify(f"Plugin {plugin} {failed} and is off for this session.")
-        self.signals.send_failure(plugin, hook, reason, ctx=ctx, off=off)
+            ctx.notify(f"Plugin {plugin} {failed} and is off for this session.{AGAIN}")
+        self.signals.send_failure(plugin, hook, reason + where, ctx=ctx, off=off)
 
     def _is_guard(self, plugin: str) -> bool:
         guards = (self.table[hook] for hook, spec in HOOKS.items() if spec.kind == "guard")

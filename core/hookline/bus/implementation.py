@@ -14,6 +14,7 @@ from hookline_hookspecs.secrets import redacted
 from ..bus.deadline import HookTimeout
 from ..text import clean
 
+_NOT_PLUGINS = ("asyncio", "hookline", "hookline_hookspecs", "importlib", "stevedore")
 MAX_REASON_CHARS = 500
 """Maximum length of an error in a message; the log has the whole error."""
 
@@ -96,12 +97,16 @@ def describe(error: BaseException, deadline: float | None = None) -> str:
 
 
 def error_location(error: BaseException) -> str:
-    """Return `` (FILE:LINE)`` of the innermost frame outside core and the import system, if any."""
+    """Return `` (FILE:LINE)`` of the innermost frame of the plugin's own code, if any.
+
+    Core, hookspecs and the import system are left out: an error that they raise is told where the
+    plugin called them.
+    """
     found, trace = "", error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
         module = str(frame.f_globals.get("__name__"))
-        if module.partition(".")[0] not in ("hookline", "importlib", "stevedore"):
+        if module.partition(".")[0] not in _NOT_PLUGINS:
             found = f" ({frame.f_code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
     return found

@@ -44,7 +44,8 @@ class BlockMonitor:
     """Watches the event loop of the thread that calls :meth:`start`.
 
     Args:
-        plugins: returns the plugins that are on, by name; used to find whose code blocks.
+        plugins: returns the plugins that are on and the providers in use, by name; used to find
+            whose code blocks.
         report: called in the event loop once the block has ended.
     """
 
@@ -114,13 +115,16 @@ def find_plugin(
 ) -> tuple[str, list[FrameType]]:
     """Return the plugin whose code a stack runs, and its frames up to core's, innermost first.
 
-    A frame belongs to a plugin if it is a method of the plugin object or in the plugin's package.
-    Where several plugins share a package, all their names are returned. The name is empty if no
-    frame belongs to a plugin.
+    It is the innermost one: a plugin that waits for another one's code does not block. A frame
+    belongs to a plugin if it is a method of the plugin object or in the plugin's package. Where
+    several plugins share a package, all their names are returned. The name is empty if no frame
+    belongs to a plugin.
     """
     packages: dict[str, list[str]] = {}
     for name, plugin in plugins.items():
-        packages.setdefault(type(plugin).__module__.partition(".")[0], []).append(name)
+        package = type(plugin).__module__.partition(".")[0]
+        if package != CORE:
+            packages.setdefault(package, []).append(name)
     instances = {id(plugin): name for name, plugin in plugins.items()}
     own: list[FrameType] = []
     package = method_of = ""

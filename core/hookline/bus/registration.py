@@ -64,7 +64,8 @@ class Registry:
                 if found.plugin is plugin:
                     place = (found.trylast - found.tryfirst, -rank if spec.reverse else rank)
                     call = _adapt(found.function, found.argnames, spec)
-                    deadline = self._deadlines.get(spec.name, spec.deadline)
+                    own = plugin.hook_seconds if isinstance(plugin, Plugin) else {}
+                    deadline = self._deadlines.get(spec.name, own.get(spec.name, spec.deadline))
                     streams = isinstance(plugin, Plugin) and plugin.preserves_streaming
                     yield Implementation(name, spec, deadline, found.function, call, place, streams)
 

@@ -16,6 +16,7 @@ from hookline_hookspecs.cli import CommandLine, current
 from hookline_hookspecs.errors import ConfigError
 
 from hookline.bus.implementation import describe
+from hookline.config.plugin_files import add_plugin_file
 from hookline.home import choose_profile, find_home
 from hookline.log import log_to_home
 
@@ -27,11 +28,14 @@ from .output import FAILED, INTERRUPTED, USAGE, err
 from .standard_streams import missing_part, unwritable_output, written_output
 
 log = logging.getLogger("hookline.cli")
+_BEFORE_THE_COMMAND = {"-p": "name", "--profile": "name", "--plugin": "file"}
+"""The options that stand before the command, with what each needs."""
 
 app = typer.Typer(
     cls=CommandGroup,
     help="A self-hosted agent runtime. Without a command, it opens a chat. "
-    "Every command accepts --home DIR (default: ~/.hookline). Put -p PROFILE before the command.",
+    "Every command accepts --home DIR (default: ~/.hookline). Put -p PROFILE and --plugin FILE, "
+    "which adds a plugin from a file, before the command.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -205,23 +209,36 @@ def _where(words: Sequence[str], line: RunsCommands, verb: str = ",") -> str:
     return f"plugin {line.running.plugin}{verb} `hookline {' '.join(path)}`"
 
 
+def _add_plugin_file(path: str) -> None:
+    try:
+        add_plugin_file(path)
+    except ValueError as error:
+        err(f"hookline: --plugin: {error}")
+        raise SystemExit(USAGE) from None
+
+
 def _take_home(arguments: list[str]) -> list[str]:
-    """Apply and remove ``--home DIR``, anywhere before ``--``, and a first ``-p PROFILE``."""
+    """Apply and remove ``--home DIR``, anywhere before ``--``, and the options before the command.
+
+    Those are ``-p PROFILE`` and ``--plugin FILE``.
+    """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     rest: list[str] = []
     words, profile = iter(arguments[:end]), ""
     for word in words:
         option, equals, value = word.partition("=")
-        if option != "--home" and (option not in ("-p", "--profile") or rest):
+        if option != "--home" and (option not in _BEFORE_THE_COMMAND or rest):
             rest.append(word)
             continue
         value = value if equals else next(words, "")
         if not value:
-            err(f"hookline: {option} needs a {'folder' if option == '--home' else 'name'}")
+            err(f"hookline: {option} needs a {_BEFORE_THE_COMMAND.get(option, 'folder')}")
             raise SystemExit(USAGE)
         if option == "--home":
             os.environ["HOOKLINE_HOME"] = value
             os.environ.pop("HOOKLINE_PROFILE", None)
+        elif option == "--plugin":
+            _add_plugin_file(value)
         else:
             profile = value
     try:

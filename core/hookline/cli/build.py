@@ -9,8 +9,35 @@ import typer
 from hookline_hookspecs import CommandError
 from typer.core import TyperGroup
 
+from .value_names import name_values
+
 if TYPE_CHECKING:
     from .catalog import Catalog, CommandEntry
+
+HELP_SECTIONS = {
+    "Talk": ("chat", "run", "sessions", "questions", "web", "acp"),
+    "Set up": ("init", "config", "plugins", "bundles", "profile", "completion", "demo", "dev"),
+    "Permissions and people": (
+        *(
+            "permissions",
+            "trust",
+            "sources",
+            "provenance",
+            "proposals",
+            "pairing",
+            "vault",
+            "audit",
+        ),
+    ),
+    "Memory and skills": ("memory", "skills", "semantic", "migrate"),
+    "Connections": ("mcp", "api", "db"),
+    "Operation": (
+        *("gateway", "worker", "cluster", "cron", "jobs", "doctor", "health", "logs"),
+        *("backup", "store", "migrate-store"),
+    ),
+    "Insight": ("trace", "prompt", "hooks", "insights", "prices"),
+}
+"""Commands in the order of the help; those of other packages follow under "More"."""
 
 
 def build_command(name: str, command: Any, summary: str) -> Any:
@@ -26,7 +53,9 @@ def build_command(name: str, command: Any, summary: str) -> Any:
         app.command(name, help=None if command.__doc__ else summary)(command)
     else:
         raise ValueError(f"hookline {name}: expected a function or an app, got {command!r}")
-    return typer.main.get_group(app).commands[name]
+    built = typer.main.get_group(app).commands[name]
+    name_values(built)
+    return built
 
 
 def is_group(command: Any) -> bool:
@@ -49,11 +78,13 @@ class CommandGroup(TyperGroup):
             super().format_commands(ctx, formatter)
             return
         rows = self.commands.summaries()
-        limit = formatter.width - 6 - max(map(len, rows), default=0)
-        if not rows:
-            return
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, _shortened(text, limit)) for name, text in rows.items()])
+        width = max(map(len, rows), default=0)
+        limit = formatter.width - 6 - width
+        for title, names in self.commands.sections(rows).items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), _shortened(rows[name], limit)) for name in names]
+                )
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -104,6 +135,17 @@ class LazyCommands(Mapping[str, Any]):
             else:
                 shown[word] = self._group_summary(f"{self._prefix} {word}".strip(), below)
         return shown
+
+    def sections(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """The commands by heading; those of a group have one heading."""
+        if self._prefix:
+            return {"Commands": sorted(names)} if names else {}
+        titles = {name: title for title, known in HELP_SECTIONS.items() for name in known}
+        order = [name for known in HELP_SECTIONS.values() for name in known]
+        found: dict[str, list[str]] = {}
+        for name in sorted(names, key=lambda name: order.index(name) if name in order else 1000):
+            found.setdefault(titles.get(name, "More"), []).append(name)
+        return found
 
     def _group_summary(self, name: str, words: Iterable[str]) -> str:
         """The help of a group without an app: the names of its commands, or its only one's help."""

@@ -94,9 +94,11 @@ class Catalog:
         self._ranks = {name: rank for rank, name in enumerate(plugins)}
         self._register_more: Callable[[Catalog], None] | None = register_more
         self._entries: dict[str, CommandEntry] = {}
+        self._overridden: dict[str, list[str]] = {}
         for entry in sorted(entries, key=self._order):
             first = self._entries.setdefault(entry.name, entry)
             if first is not entry and self.is_on(entry):
+                self._overridden.setdefault(entry.name, []).append(entry.plugin)
                 warn(f"hookline: warning: {_conflict(first, entry)}")
 
     def _order(self, entry: CommandEntry) -> tuple[int, int, str]:
@@ -146,7 +148,14 @@ class Catalog:
     def describe(self) -> list[InstalledCommand]:
         """A description of each command."""
         return [
-            InstalledCommand(one.name, one.plugin, one.summary, self.is_on(one)) for one in self
+            InstalledCommand(
+                one.name,
+                one.plugin,
+                one.summary,
+                self.is_on(one),
+                tuple(self._overridden.get(one.name, ())),
+            )
+            for one in self
         ]
 
     def register(self, plugin: str, name: str, command: Any) -> None:

@@ -13,6 +13,7 @@ from hookline_hookspecs import CommandError, Configuration, HooklineError
 from hookline_hookspecs.cli import InstalledCommand
 
 from hookline.config import ConfigError, PluginEntry, load
+from hookline.config.trusted_folders import FILE as TRUSTED_FOLDERS
 from hookline.home import environment, find_home
 from hookline.log import log_to_home
 
@@ -48,13 +49,14 @@ class CoreCommandLine:
         self.config_error: ConfigError | None = None
         self._invalid: ConfigError | None = None
         try:
-            self._loaded = load(find_home(), environment())
+            self._loaded = load(find_home(), environment(), uses_project=True)
         except ConfigError as error:
             # This folder has no config, so this loads the defaults.
             self._loaded = load(Path(__file__).parent, {})
             self._invalid = self.config_error = error
         self._stamp = _config_stamp()
         self._runtime: Runtime | None = None
+        self.warns_of_untrusted = True
         self.catalog = Catalog(installed_commands(), self._loaded.plugins, self._register_more, err)
 
     @property
@@ -108,8 +110,15 @@ class CoreCommandLine:
         plugins.load([name])
         return _usable(name, plugins.statuses.get(name)).plugin
 
-    def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **settings: object) -> T:
+    def run(
+        self,
+        work: Callable[[Any], Coroutine[Any, Any, T]],
+        *,
+        warns_of_untrusted: bool = True,
+        **settings: object,
+    ) -> T:
         """Open the runtime, await ``work`` with the running command's plugin, return the result."""
+        self.warns_of_untrusted = warns_of_untrusted
         name = self._plugin_name()
 
         async def with_plugin(runtime: Runtime) -> T:
@@ -151,15 +160,17 @@ class CoreCommandLine:
     def _ready(self, plugin: str, settings: dict[str, object]) -> Runtime:
         """Create the home and an unopened runtime. Raises ``CommandError``, ``ConfigError``."""
         overrides = {key: value for key, value in settings.items() if value is not None}
-        if overrides or self._stamp != _config_stamp():  # the command has changed the config itself
-            self._loaded = load(find_home(), environment(), overrides)
+        if overrides or self._stamp != _config_stamp():  # the command has changed it
+            self._loaded = load(find_home(), environment(), overrides, uses_project=True)
             self._runtime = None
         self._switch_on(plugin)
         prepare_process(self._loaded.path, self._loaded.secrets)
-        for warning in self._loaded.warnings:
+        untrusted = self._loaded.untrusted if self.warns_of_untrusted else ""
+        for warning in filter(None, (*self._loaded.warnings, untrusted)):
             err(f"hookline: warning: {warning}")
         try:
-            log_to_home()
+            log = self._loaded.config.log
+            log_to_home(log.level, log.plugins)
         except OSError as error:
             reason = error.strerror or error
             raise CommandError(
@@ -200,9 +211,9 @@ class CoreCommandLine:
 
 
 def _config_stamp() -> list[tuple[int, int] | None]:
-    """The modification times and sizes of config.yaml and .env; None for a missing file."""
+    """The modification times and sizes of the files that config depends on; None if missing."""
     stamps: list[tuple[int, int] | None] = []
-    for name in ("config.yaml", ".env"):
+    for name in ("config.yaml", ".env", TRUSTED_FOLDERS):
         try:
             found = (find_home() / name).stat()
             stamps.append((found.st_mtime_ns, found.st_size))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def migrate_store(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Migrate the store's tables to this version: core's and those of every enabled plugin.
+    """Migrate the store's tables to this version, with those of every enabled plugin.
 
     You rarely need this: other commands migrate the tables that they use.
     """

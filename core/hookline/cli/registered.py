@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import PluginFailure
 from hookline_hookspecs.cli import CommandLine
 
+from hookline.bus.implementation import describe
+
 from .build import build_command, is_group
 from .output import err
 
@@ -24,14 +26,21 @@ def register_commands(catalog: Catalog, runtime: Runtime, line: CommandLine) -> 
     ``line`` runs ``async def`` commands. A command that cannot be added is a warning on stderr.
     """
 
-    def add(plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
-        built = build_command(str(name).split()[-1], command, help)
-        if help:
-            built.help = help
-        _run_coroutines(built, line)
-        catalog.register(plugin, " ".join(str(name).split()), built)
-
     signals = runtime.bus.signals
+
+    def add(plugin: str, name: str, command: Any, *, help: str = "") -> None:  # noqa: A002
+        try:
+            built = build_command(str(name).split()[-1], command, help)
+            if help:
+                built.help = help
+            _run_coroutines(built, line)
+            catalog.register(plugin, " ".join(str(name).split()), built)
+        except Exception as error:
+            if runtime.bus.strict:
+                raise
+            # The plugin's other commands are not lost.
+            signals.send_failure(plugin, "register_cli", describe(error))
+
     signals.connect("plugin_failed", _warn)
     try:
         runtime.bus.gather("register_cli", lambda plugin: partial(add, plugin))

@@ -16,7 +16,7 @@ from hookline.home import find_home
 from hookline.store.copy.copier import CopyResult, StoreCopier
 from hookline.store.copy.store_address import store_at
 
-STORE_HELP = "sqlite, a path, or postgresql://…"
+STORE_HELP = "A store: sqlite, a path or a postgresql:// address."
 
 
 def copy_store(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import NamedTuple
@@ -59,21 +60,19 @@ def choose_model(loaded: Loaded) -> ModelChoice:
 def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSettings]:
     """The driver and settings of `provider`, from its section, the environment and its preset.
 
-    A provider without a preset uses the driver in its section, else `openai` if it has an address,
-    else the driver of the same name. If an address is set without a key, the key is `none`. Raises
-    ConfigError if the section has an error.
+    A provider without a preset uses the driver in its section, else the installed driver of the
+    same name, else `openai` if it has an address. If an address is set without a key, the key is
+    `none`. Raises ConfigError if the section has an error.
     """
     if provider in loaded.provider_errors:
         raise ConfigError(loaded.provider_errors[provider])
     section = loaded.config.providers.get(provider) or ProviderConfig()
     preset = loaded.presets.get(provider)
-    driver = section.driver or (
-        preset.driver if preset else "openai" if section.base_url else provider
-    )
+    driver = section.driver or (preset.driver if preset else _driver_named(provider, section))
     # Another account of a known service; a server at another address must not get the key.
     preset = preset or (None if section.base_url else loaded.presets.get(driver))
     address = section.base_url or (preset and loaded.env.get(preset.base_url_env))
-    address = with_scheme(address) if address else address
+    address = api_address(address) if address else address
     key_env = (preset and preset.key_env) or ""
     api_key = section.api_key and section.api_key.get_secret_value()
     resolved = loaded.source.resolved(
@@ -89,13 +88,23 @@ def provider_settings(loaded: Loaded, provider: str) -> tuple[str, ProviderSetti
     )
 
 
-def with_scheme(address: str) -> str:
-    """Return an address such as ``127.0.0.1:1234/v1`` with ``http://``, or ``https://`` for a name.
+def _driver_named(provider: str, section: ProviderConfig) -> str:
+    """The driver of a provider that has neither a preset nor the option ``driver``."""
+    is_installed = provider in entry_points(group="hookline.providers").names
+    return "openai" if section.base_url and not is_installed else provider
 
-    Servers that people run themselves rarely have a certificate.
+
+def api_address(written: str) -> str:
+    """Return the address of an API as people write it, such as ``127.0.0.1:1234/v1``.
+
+    Quotation marks, slashes at the end and the path of an endpoint are left out. An address without
+    a scheme gets ``http://``, or ``https://`` for a name: servers that people run themselves rarely
+    have a certificate.
     """
-    address = address.strip()
-    if "://" in address:
+    address = written.strip().strip("\"'").strip()
+    address = re.sub(r"(?i)\A(https?):?/+", r"\1://", address)
+    address = re.sub(r"(?:/+(?:(?:chat/)?completions|responses|messages))?/*\Z", "", address)
+    if not address or "://" in address:
         return address
     host = address.partition("/")[0]
     name = host.rpartition(":")[0] or host
@@ -140,7 +149,11 @@ def unknown_options(loaded: Loaded) -> Iterator[str]:
 
 def no_driver(loaded: Loaded, name: str) -> str:
     """The error for a driver that is not installed, with what to do."""
-    known = {*entry_points(group="hookline.providers").names, *loaded.presets} - {name}
+    known = {
+        *entry_points(group="hookline.providers").names,
+        *loaded.presets,
+        *loaded.config.providers,
+    } - {name}
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]}?" if near else "install it with `hookline plugins install`"
     return f"provider {name!r} is not installed; {hint}"

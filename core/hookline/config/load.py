@@ -7,8 +7,8 @@ affects that plugin or provider, and an unknown key is a warning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,8 +17,12 @@ import yaml
 from hookline_hookspecs.errors import ConfigError, SettingsError
 from pydantic import BaseModel
 
+from .document import Document
 from .model import Config, ConfigFile, PluginEntry, Preset
+from .plugin_files import files_from_command_line, files_in_home
+from .project import apply_project, read_project, untrusted_reason
 from .source import ConfigSource, read
+from .trusted_folders import TrustedFolders
 
 Key: TypeAlias = tuple[str, ...]
 _LOCAL = ("plugins", "providers")
@@ -34,7 +38,8 @@ class Loaded:
     config.yaml or to the name of the source that set it. `env` is the environment plus the
     variables of `.env` that it does not set. `secrets` are values to mask in output.
     `provider_errors` are sentences by provider; they matter only if the provider is used. `source`
-    is the unvalidated config.
+    is the unvalidated config. `uses_project` says whether a project's settings may be part of it;
+    `untrusted` says why those of the workspace are not, empty if they are or there are none.
     """
 
     config: Config
@@ -47,15 +52,23 @@ class Loaded:
     lines: dict[Key, int | str]
     provider_errors: dict[str, str]
     source: ConfigSource = field(repr=False)
+    uses_project: bool = False
+    untrusted: str = ""
 
 
 def load(
-    home: Path, env: Mapping[str, str], flags: Mapping[str, object] = {}, text: str | None = None
+    home: Path,
+    env: Mapping[str, str],
+    flags: Mapping[str, object] = {},
+    text: str | None = None,
+    *,
+    uses_project: bool = False,
 ) -> Loaded:
     """Load the config of `home`, or the defaults if config.yaml is absent or empty.
 
     `env` is the process environment. `flags` are command-line options by dotted key; None means not
-    given. `text` is used instead of the content of config.yaml. Raises ConfigError.
+    given. `text` is used instead of the content of config.yaml. `uses_project`: the settings of the
+    workspace apply too, if the person trusts it. Raises ConfigError.
     """
     path = home / "config.yaml"
     presets, standard = _defaults()
@@ -63,7 +76,9 @@ def load(
         "keys": ConfigFile.model_fields,
         "secret_variables": {p.key_env or "" for p in presets.values()},
     }
-    source = read(path, env, flags, text, **known)
+    untrusted: list[str] = []
+    project = partial(_add_project, home, presets, untrusted) if uses_project else _no_project
+    source = read(path, env, flags, text, project=project, **known)
     faults = source.faults
     stopping = [
         *source.unreadable,
@@ -80,12 +95,11 @@ def load(
         stopping += [text for text in error.problems if not text.startswith(reported)]
     if stopping:
         raise ConfigError(*stopping)
+    entries = {name: _entry(("plugins", name), plugins, source) for name in [*standard, *plugins]}
     return Loaded(
         config=config,
         path=path,
-        plugins={
-            name: _entry(("plugins", name), plugins, source) for name in [*standard, *plugins]
-        },
+        plugins=_with_files(entries, home, env, source),
         warnings=(*source.warnings, *unknown),
         presets=presets,
         secrets=source.secrets,
@@ -93,7 +107,44 @@ def load(
         lines=source.lines,
         provider_errors={key[1]: faults[key] for key in reversed(faults) if key[0] == "providers"},
         source=source,
+        uses_project=uses_project,
+        untrusted="".join(untrusted),
     )
+
+
+def _no_project(_document: Document, _env: Mapping[str, str]) -> list[str]:
+    return []
+
+
+def _add_project(
+    home: Path,
+    presets: Mapping[str, Preset],
+    untrusted: list[str],
+    document: Document,
+    env: Mapping[str, str],
+) -> list[str]:
+    """Add the settings of the workspace to the document; return warnings.
+
+    If they are not trusted, the sentence about that is added to `untrusted` instead.
+    """
+    workspace = env.get("HOOKLINE_WORKSPACE") or document.values.get("workspace") or "."
+    found = read_project(Path(str(workspace)), home)
+    if found is None:
+        return []
+    trust = TrustedFolders(home)
+    if reason := untrusted_reason(found, trust):
+        untrusted.append(reason)
+        return []
+
+    def is_configured(provider: str) -> bool:
+        preset = presets.get(provider)
+        variables = (preset.key_env, preset.base_url_env) if preset else ()
+        own = document.values.get("providers")
+        return any(env.get(name or "") for name in variables) or (
+            isinstance(own, dict) and provider in own
+        )
+
+    return apply_project(found, document, is_configured)
 
 
 def validate_settings(
@@ -125,6 +176,17 @@ def _defaults() -> tuple[dict[str, Preset], tuple[str, ...]]:
     )
     presets = {name: Preset.model_validate(preset) for name, preset in data["presets"].items()}
     return presets, tuple(data["standard"])
+
+
+def _with_files(
+    entries: dict[str, PluginEntry], home: Path, env: Mapping[str, str], source: ConfigSource
+) -> dict[str, PluginEntry]:
+    """The entries, with those of plugin files; the command line names its own."""
+    chosen = files_from_command_line(env)
+    for name, file in (files_in_home(home) | chosen).items():
+        entry = entries.get(name) or _entry(("plugins", name), {}, source)
+        entries[name] = replace(entry, file=file, named=entry.named or name in chosen)
+    return entries
 
 
 def _entry(key: Key, plugins: dict[str, Any], source: ConfigSource) -> PluginEntry:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
@@ -104,6 +105,16 @@ class PathsConfig(_Section):
     )
 
 
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+class LogConfig(_Section):
+    """What is written to ``logs/hookline.log`` in the home."""
+
+    level: LogLevel = _key("warning", "The least serious level: debug, info, warning or error.")
+    plugins: dict[str, LogLevel] = _key({}, "Another level for a plugin, by its name.")
+
+
 class Config(_Section):
     """Core's config. For the settings of plugins see `PluginEntry`."""
 
@@ -122,6 +133,7 @@ class Config(_Section):
     max_iterations: int = _key(90, "Maximum number of model calls in a turn.", ge=1)
     session: SessionConfig = _key(SessionConfig(), "How long a session lives.")
     trace: bool = _key(False, "Record what every hook does.")
+    log: LogConfig = _key(LogConfig(), "What is written to the log.")
     providers: dict[str, ProviderConfig] = _key(
         {}, "Providers by name: changes to a preset, or new ones."
     )
@@ -161,7 +173,7 @@ class PluginEntry:
 
     `enabled` is False if there is an `error`. `named` is True if config mentions the plugin,
     `standard` if it is in the standard set. `settings` are expanded but not yet validated, and do
-    not include the key `enabled`.
+    not include the key `enabled`. `file` is the source of a plugin that is a single file.
     """
 
     name: str
@@ -170,6 +182,7 @@ class PluginEntry:
     named: bool = False
     standard: bool = False
     error: str | None = None
+    file: Path | None = None
 
     @property
     def kind(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -135,18 +135,21 @@ def read(
     *,
     keys: Collection[str],
     secret_variables: Collection[str],
+    project: Callable[[Document, Mapping[str, str]], list[str]] = lambda _document, _env: [],
 ) -> ConfigSource:
     """Read config.yaml at `path`, the `.env` beside it, variables and options.
 
     `env` is the process environment. `options` are values by dotted key; None means not given.
     `text` is used instead of the content of config.yaml. `keys` are the top-level keys that
     `HOOKLINE_…` variables may set. `secret_variables` are treated as secrets regardless of their
-    names. Raises ConfigError if the text is not a YAML mapping.
+    names. `project` adds the settings of a project to the document, and returns warnings. Raises
+    ConfigError if the text is not a YAML mapping.
     """
     unreadable: list[str] = []
     dotenv, warnings = read_dotenv(path.parent / ".env", unreadable)
     env = {**dotenv, **env}
     document = Document(path, read_text(path, unreadable) if text is None else text)
+    warnings += project(document, env)
     overlay_variables(document, env, keys)
     for key, value in options.items():
         if value is not None:

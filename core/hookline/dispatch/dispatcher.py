@@ -17,8 +17,10 @@ from hookline_hookspecs import StoreError, Submission, TextBlock, crash
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.questions import Questions
+from hookline_hookspecs.tools import Tool
 from hookline_hookspecs.verdicts import Deny
 
+from .. import clock
 from ..bus.bus import GuardFailed
 from ..engine import Engine
 from ..questions.text import question_text
@@ -27,7 +29,7 @@ from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, SessionState
 from ..store.codec import reply_from_json
 from ..text import clean, new_id
-from ..turn.permission import check_reading
+from ..turn.permission import check_outside_turn
 from .content import inbound_origins
 from .lanes import Lane, Lanes
 from .outbox import Outbox
@@ -362,9 +364,14 @@ class Dispatcher:
         turn.task.cancel()
         return True
 
-    async def check_reading(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Ask the guards about a call that only reads, outside of a turn. Raises ``Refused``."""
-        await check_reading(self._engine, tool, arguments)
+    async def check_outside_turn(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """Ask the guards about a call by a program, outside of a turn. Raises ``Refused``."""
+        await check_outside_turn(self._engine, tool, arguments)
+
+    def detached(self, channel: str, chat_id: str) -> PluginContext:
+        """A context of a chat outside of any turn."""
+        inbound = Inbound(channel, chat_id, "", "", "", received=clock.now())
+        return detached_context(self._engine, inbound).of("core")
 
     async def steer(self, inbound: Inbound, text: str) -> bool:
         """Add text to the running turn; False if there is none."""
@@ -398,6 +405,7 @@ class Dispatcher:
         """Remove the session's last turn."""
         return await self._sessions.undo_turn(ctx.base.state)
 
-    def rerun(self, ctx: PluginContext, text: str) -> None:
+    def rerun(self, ctx: PluginContext, text: str, model: str | None = None) -> None:
         """Run a turn with ``text`` instead of answering the current command."""
-        ctx.base.state.pending.rerun = replace(ctx.base.inbound, text=text)
+        inbound = ctx.base.inbound
+        ctx.base.state.pending.rerun = replace(inbound, text=text, model=model or inbound.model)

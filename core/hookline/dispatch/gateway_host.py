@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,6 +32,7 @@ class CoreGatewayHost:
     dispatcher: Dispatcher
     recovery: SessionRecovery
     outbox: Outbox
+    before_serving: Callable[[], Awaitable[None]]
     watch: QuestionWatch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,6 +49,7 @@ class CoreGatewayHost:
         await self.engine.node.join()
         if channel is not None:
             return await self._finish_left_over(channel, chat_id)
+        await self.before_serving()
         self.watch.start()
         await self.dispatcher.pending_files.recover()
         await self.engine.work.finish_left_over(partial(self._finish_left_over, None, ""))

@@ -60,6 +60,7 @@ class PluginTurns:
         session_id: str | None = None,
         tools: Sequence[str] | None = None,
         system: str | None = None,
+        model: str | None = None,
         resumable: bool = False,
     ) -> Turn:
         """Run a turn in its own session, for a sub-agent or scheduled work (``Host.run_turn``).
@@ -71,7 +72,7 @@ class PluginTurns:
             state = await self.sessions.existing(session_id)
             is_new = state is None
             if state is None:
-                state = await self._create(session_id, parent, kind, tools)
+                state = await self._create(session_id, parent, kind, tools, model)
             elif not resumable:
                 await self.recovery.recover(state, "no", "")
             turn = _nested_turn(state, parent, prompt, system)
@@ -89,17 +90,25 @@ class PluginTurns:
         return turn.snapshot()
 
     async def _create(
-        self, session_id: str, parent: TurnContext | None, kind: str, tools: Sequence[str] | None
+        self,
+        session_id: str,
+        parent: TurnContext | None,
+        kind: str,
+        tools: Sequence[str] | None,
+        model: str | None,
     ) -> SessionState:
-        """Create a session with the parent's chat, model and workspace."""
+        """Create a session with the parent's chat and workspace, and its model by default."""
         if parent is None:
             record = Session(session_id, TERMINAL, "default", None, clock.now(), False, None, kind)
-            return await self.sessions.create(record, tools=tools)
+            return await self.sessions.create(record, tools=tools, model=model or "")
         above = parent.state.record
         record = Session(
             session_id, above.channel, above.chat_id, None, clock.now(), False, above.id, kind
         )
-        options: dict[str, Any] = {"model": parent.state.model, "workspace": parent.state.workspace}
+        options: dict[str, Any] = {
+            "model": model or parent.state.model,
+            "workspace": parent.state.workspace,
+        }
         return await self.sessions.create(record, tools=tools, **options)
 
     async def _continue(self, turn: ActiveTurn) -> ActiveTurn:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from hookline_hookspecs import StoreError
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.folder_trust import FolderQuestions
 from hookline_hookspecs.inbound import Inbound
 from hookline_hookspecs.parts import is_command
 from hookline_hookspecs.questions import Question
@@ -17,7 +18,7 @@ from hookline_hookspecs.verdicts import Deny
 from ..bus.bus import GuardFailed
 from ..bus.deadline import HookTimeout
 from ..engine import Engine
-from ..sessions.context import TurnContext, detached_context
+from ..sessions.context import TurnContext, detached_context, workspace_of
 from ..sessions.manager import Sessions
 from ..sessions.state import ActiveTurn, Outcome, SessionState, set_question
 from ..turn.loop import run_turn
@@ -151,6 +152,9 @@ class MessageProcessor:
             await set_question(self._engine.journal, state, None)
         if turn.can_park and state.flags.open_choices:
             await self.questions.close_choices(state.record.id, turn.inbound.user_id)
+        if not state.flags.folder_checked:
+            state.flags.folder_checked = True
+            self._ask_about_folder(state, turn.inbound)
         try:
             await run_turn(self._engine, turn, blocks)
         except BaseException:
@@ -158,6 +162,20 @@ class MessageProcessor:
             self._sessions.evict(state.record.id)
             raise
         return turn
+
+    def _ask_about_folder(self, state: SessionState, inbound: Inbound) -> None:
+        """Ask those who may answer whether the folder of a network channel's chat may be trusted.
+
+        Only the configured folder is ever trusted; other chats have a folder of their own.
+        """
+        record, folder = state.record, state.workspace
+        channel = self._outbox.channels.get(inbound.channel)
+        is_configured = folder == workspace_of(self._engine, TERMINAL, "")
+        if channel is None or not channel.network or not is_configured or record.kind != "chat":
+            return
+        folders: FolderQuestions = self._engine.services[FolderQuestions]
+        asking = folders.post(folder, record, asker=inbound.user_id, show=True)
+        self._engine.background.start(asking)
 
     async def close(
         self,
@@ -193,4 +211,5 @@ class MessageProcessor:
             ctx = TurnContext(self._engine, turn.state, turn)
             with ctx.activate():
                 await self._engine.bus.observe("end_of_turn", ctx, turn.snapshot())
+            await self._sessions.store_failures(turn.state)
         await turn.flush()

@@ -119,14 +119,11 @@ class QuestionMessages:
         repeated = await self._service.table.answered_by(_person(inbound), inbound.message_id)
         if repeated is not None:
             return repeated
-        channel, user_id = inbound.channel, inbound.user_id
-        question = await self._service.get(question_id)
         return await self._service.answer(
             question_id,
             inbound.text,
-            channel,
-            user_id,
-            shown=question.digest if question is not None else "",  # all of it is in this chat
+            inbound.channel,
+            inbound.user_id,
             message_id=inbound.message_id,
         )
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from hookline_hookspecs import crash
 from hookline_hookspecs.errors import StoreError
 from hookline_hookspecs.questions import QUESTIONS_TOPIC, Questions, StoredQuestion
 from hookline_hookspecs.replies import Reply
@@ -96,10 +97,12 @@ class QuestionWatch:
         await self._service.close_expired()
         await self._service.handle_left_over()
         for question, place in await self._service.table.closed_places():
-            if self._engine.sends(place.channel) and await self._service.table.close_place(
-                question.id, place
-            ):
+            if self._engine.sends(place.channel):
+                # If this process dies before that is recorded, another one tells the chat again:
+                # the notice has an id, so that it is sent once.
                 await self._tell_closed(question, place)
+                crash.point("mid-close")
+                await self._service.table.close_place(question.id, place)
         for row in await self._service.table.answered_turns():
             resume = partial(self._resume, row["session_id"])
             self._engine.work.received(row["channel"], row["chat_id"], resume)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import Command, Inbound, Question
+from hookline_hookspecs.command_source import CommandSource
 
 from ..bus.implementation import PluginRefused, describe, error_text, is_plugin_error
 from ..sessions.context import TurnContext
@@ -13,14 +16,20 @@ from ..text import clean
 
 
 class SlashCommands:
-    """Slash commands by name, ignoring case."""
+    """Slash commands by name, ignoring case.
 
-    def __init__(self) -> None:
+    Args:
+        sources: returns what offers further commands; a registered command wins over those.
+    """
+
+    def __init__(self, sources: Callable[[], Iterable[CommandSource]] = tuple) -> None:
         self._commands: dict[str, tuple[str, Command]] = {}
+        self._sources = sources
 
     def register(self, command: Command, plugin: str) -> None:
         """Add a command under its name and aliases. Raises ``PluginRefused`` if one is taken."""
-        names = {_key(name): name for name in (command.name, *command.aliases)}
+        command = replace(command, source=command.source or f"plugin {plugin}")
+        names = {name.casefold(): name for name in (command.name, *command.aliases)}
         for key, name in names.items():
             if key in self._commands:
                 raise PluginRefused(
@@ -35,12 +44,27 @@ class SlashCommands:
     def find(self, text: str) -> tuple[str, Command, str] | None:
         """The plugin, command and arguments of a message; None if it is not a known command."""
         name, *rest = text.split(None, 1) or [""]
-        pair = self._commands.get(name.casefold())
+        key = name.casefold()
+        pair = self._commands.get(key) or self._offered().get(key)
         return (*pair, rest[0].strip() if rest else "") if pair else None
+
+    def _offered(self) -> dict[str, tuple[str, Command]]:
+        """The commands of the sources by name and alias, without those that are taken."""
+        found: dict[str, tuple[str, Command]] = {}
+        for source in self._sources():
+            for command in source.commands():
+                names = [name.casefold() for name in (command.name, *command.aliases)]
+                free = [name for name in names if name not in self._commands and name not in found]
+                if free:
+                    named = command.source or f"plugin {source.plugin}"
+                    kept = replace(command, name=free[0], aliases=tuple(free[1:]), source=named)
+                    found |= dict.fromkeys(free, (source.plugin, kept))
+        return found
 
     def all(self) -> list[Command]:
         """Every command once, sorted by name."""
-        found = {command.name: command for _, command in self._commands.values()}
+        offered = {command.name: command for _, command in self._offered().values()}
+        found = offered | {command.name: command for _, command in self._commands.values()}
         return [found[name] for name in sorted(found)]
 
     async def run(self, ctx: TurnContext, inbound: Inbound) -> str | Question:
@@ -66,7 +90,3 @@ class SlashCommands:
         if isinstance(result, Question):
             return result
         return clean(str(result)) if result else ""
-
-
-def _key(name: str) -> str:
-    return "/" + name.strip("/").casefold()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from functools import cache
+from importlib import invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -54,6 +58,65 @@ def find_class(name: str) -> Any:
     if (seconds := perf_counter() - start) > SLOW_IMPORT_SECONDS:
         log.warning("plugin %s took %.1f s to import", name, seconds)
     return plugin
+
+
+def load_file(file: Path) -> Any:
+    """Import the plugin class that a single file defines.
+
+    Raises:
+        PluginRefused: others can change the file, or it does not define exactly one plugin.
+    """
+    writable = [one for one in (file, file.parent) if one.stat().st_mode & 0o022]
+    if writable:
+        raise PluginRefused(f"others can write to {writable[0]}; run `chmod go-w {writable[0]}`")
+    module_name = _module_of(file)
+    spec = spec_from_file_location(module_name, file)
+    if spec is None or spec.loader is None:
+        raise PluginRefused(f"{file} cannot be imported")
+    module = sys.modules[module_name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    own = [one for one in vars(module).values() if _is_own_plugin(one, module_name)]
+    if len(own) != 1:
+        names = ", ".join(one.__name__ for one in own) or "none"
+        raise PluginRefused(f"{file} must define one subclass of Plugin; found {names}")
+    return own[0]
+
+
+def forget_module(name: str, file: Path | None) -> None:
+    """Forget a plugin's code, so that it is read again: its file, or all of its package."""
+    package = _module_of(file) if file is not None else ""
+    for value in installed().get(name, ()):
+        package = value.partition(":")[0].partition(".")[0]
+    for module in [one for one in sys.modules if one.partition(".")[0] == package]:
+        del sys.modules[module]
+    invalidate_caches()
+
+
+def find_new_installs() -> None:
+    """Add plugins that were installed since this process started, which stevedore's cache lacks."""
+    invalidate_caches()
+    known = installed()
+    for entry_point in entry_points(group=GROUP):
+        if entry_point.name not in known:
+            known[entry_point.name] = {entry_point.value}
+    installed_guards.cache_clear()
+
+
+def _module_of(file: Path) -> str:
+    return f"hookline_file_{file.stem}"
+
+
+def may_be_guard(file: Path) -> bool:
+    """Return True if a plugin file seems to implement a guard hook, or cannot be read."""
+    try:
+        source = file.read_text("utf-8", "replace")
+    except OSError:
+        return True
+    return any(f"def {name}(" in source for name, spec in HOOKS.items() if spec.kind == "guard")
+
+
+def _is_own_plugin(found: object, module: str) -> bool:
+    return inspect.isclass(found) and issubclass(found, Plugin) and found.__module__ == module
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from hookline_hookspecs import Session, Step, Storage, Tool, Turn
@@ -23,6 +24,7 @@ from ..dispatch.dispatcher import Dispatcher
 from ..dispatch.outbox import Channels
 from ..dispatch.plugin_turns import PluginTurns
 from ..engine import Engine
+from ..io.watched_file import WatchedFile
 from ..sessions.context import PluginContext, TurnContext, current, detached_context
 from ..sessions.manager import Sessions
 from ..tasks import PLUGIN_TASK_GRACE, BackgroundTasks, plugin_task
@@ -245,6 +247,17 @@ class PluginHost:
         observers = self._engine.bus.observers
         observers.append(forward)
         self._cleanup.callback(observers.remove, forward)
+
+    def watched(
+        self, path: Path, parse: Callable[[str], T], default: T | None = None
+    ) -> WatchedFile[T | None]:
+        """The parsed content of a file, which is read again when it has changed."""
+
+        def report(problem: str) -> None:
+            self.log.warning("%s", problem)
+            self._engine.bus.signals.send_failure(self.plugin, "watched", problem)
+
+        return WatchedFile[T | None](path, parse, default, report)
 
     async def undo(self) -> None:
         """Cancel the plugin's tasks and remove its receivers, services and observers."""

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from hookline_hookspecs import Command, Plugin, Tool
 from hookline_hookspecs.parts import COMMAND_MARK
+from hookline_hookspecs.plugin import needs_restart
 from hookline_hookspecs.tools import TOOL_MARK
 
 from ..bus.implementation import (
@@ -26,11 +27,20 @@ from ..bus.implementation import (
     error_text,
     reraise_control_flow,
 )
-from ..config import PluginEntry, SettingsError, validate_settings
+from ..config import Loaded, PluginEntry, SettingsError, validate_settings
 from ..dispatch.outbox import Channels
 from ..dispatch.slash_commands import SlashCommands
 from ..engine import Engine
-from .discovery import check_class, find_class, installed_guards
+from .discovery import (
+    check_class,
+    find_class,
+    find_new_installs,
+    forget_module,
+    installed,
+    installed_guards,
+    load_file,
+    may_be_guard,
+)
 from .host import PluginHost
 
 log = logging.getLogger("hookline.plugins")
@@ -85,23 +95,24 @@ class Plugins:
                 self._note_missing_guard(status)
             elif entry.enabled and not status.is_loaded and (only is None or entry.name in only):
                 status.is_loaded = True
-                self._load_one(status, rank)
+                self._load_one(status, rank, self.engine.loaded)
         if only is None:
             for status, reason in self._missing_requirements():
                 self._fail(status, reason, None)
 
-    def _load_one(self, status: PluginStatus, rank: int) -> None:
+    def _load_one(self, status: PluginStatus, rank: int, loaded: Loaded) -> None:
+        """Load a plugin; ``loaded`` is the config that its entry comes from."""
         name, kind = status.entry.name, status.entry.kind
         try:
             _check_name(name)
-            found = self.classes.get(name) or self.classes.get(kind) or find_class(kind)
+            found = self.classes.get(name) or self.classes.get(kind) or self._find_class(status)
             if found is None:
                 if status.entry.named:
                     status.state = "missing"
                     status.reason = f"not installed (hookline plugins enable {name})"
                     self._note_missing_guard(status)
                 return
-            status.plugin = self._create(status, found)
+            status.plugin = self._create(status, found, loaded)
             self.engine.bus.register(name, status.plugin, rank)
             self._register_parts(status)
             status.state = "on"
@@ -111,14 +122,28 @@ class Plugins:
             reason = error_text(error) if known else describe(error) + error_location(error)
             self._fail(status, reason, error)
 
-    def _create(self, status: PluginStatus, found: type[Plugin[Any]]) -> Plugin[Any]:
-        name, config = status.entry.name, self.engine.loaded
+    @staticmethod
+    def _find_class(status: PluginStatus) -> Any:
+        """Import the plugin's class from its file or its package; None if it is not installed."""
+        entry = status.entry
+        if entry.file is None:
+            return find_class(entry.kind)
+        if not entry.standard and entry.name not in installed():
+            return load_file(entry.file)
+        status.warnings.append(f"{entry.file} is not used: a package provides plugin {entry.name}")
+        return find_class(entry.kind)
+
+    def _create(
+        self, status: PluginStatus, found: type[Plugin[Any]], config: Loaded
+    ) -> Plugin[Any]:
+        name = status.entry.name
         check_class(found)
         if name != status.entry.kind and not found.multiple:
             raise PluginRefused(
                 f"{status.entry.kind} can be used only once, under its own name; remove {name}"
             )
-        settings, status.warnings = validate_settings(found.config_class, status.entry, config)
+        settings, warnings = validate_settings(found.config_class, status.entry, config)
+        status.warnings += warnings
         self.engine.hide_secrets(settings)
         host: Any = self.make_host(name, found.__module__.split(".")[0])
         status.host = self.engine.hosts[name] = host
@@ -131,7 +156,7 @@ class Plugins:
             method = getattr(plugin, attribute)
             if hasattr(function, TOOL_MARK):
                 options = dict(getattr(function, TOOL_MARK))
-                for option in ("effects", "preview"):
+                for option in ("effects", "preview", "hidden"):
                     if callable(options.get(option)):
                         options[option] = MethodType(options[option], plugin)
                 self._add_tool(status, Tool.from_function(method, **options))
@@ -186,12 +211,15 @@ class Plugins:
 
     def _note_missing_guard(self, status: PluginStatus) -> None:
         """Refuse everything that a guard decides about, and all turns, while it has failed."""
-        name = status.entry.name
-        if status.entry.kind in installed_guards():
+        name, file = status.entry.name, status.entry.file
+        if status.entry.kind in installed_guards() or (file is not None and may_be_guard(file)):
+            again = "then restart Hookline"
+            if not self._needs_start(status):
+                again = "the next message tries again"
             self.engine.bus.missing_guards[name] = (
                 f"No turn can start: the guard {name!r} is on in config.yaml but could not be "
                 f"loaded: {status.reason.rstrip('.')}. Correct that, or run "
-                f"`hookline plugins disable {name}`; then restart Hookline."
+                f"`hookline plugins disable {name}`; {again}."
             )
 
     def _unregister(self, status: PluginStatus) -> None:
@@ -202,10 +230,15 @@ class Plugins:
         self.channels.unregister(name)
         status.tools, status.commands = [], []
 
-    async def setup(self) -> None:
-        """Call ``setup`` of each plugin. If it fails, everything of the plugin is undone."""
+    async def setup(self, only: str | None = None) -> None:
+        """Call ``setup`` of each plugin. If it fails, everything of the plugin is undone.
+
+        With ``only``, set up the plugin of this name.
+        """
         bus = self.engine.bus
         for impl in bus.implementations("setup"):
+            if only not in (None, impl.plugin):
+                continue
             status = self.statuses[impl.plugin]
             try:
                 await bus.attempt(impl, None, status.host)
@@ -223,6 +256,7 @@ class Plugins:
         bus.gather(
             "register_channels",
             lambda plugin: lambda channel: self.channels.register(channel, plugin),
+            only,
         )
 
     async def teardown(self, only: Iterable[str] | None = None) -> None:
@@ -250,13 +284,92 @@ class Plugins:
     async def switch_off(self, name: str) -> bool:
         """Stop a plugin now. Running sessions still offer its tools; calls return an error."""
         status = self.statuses.get(name)
-        if status is None or status.state != "on":
+        if status is None:
+            return False
+        if name in self.engine.bus.missing_guards:
+            del self.engine.bus.missing_guards[name]
+            status.state, status.reason = "off", "switched off while running"
+            return True
+        if status.state != "on":
             return False
         self.engine.tools.unregister(name)
         await self.teardown([name])
         self._unregister(status)
         status.state, status.reason = "off", "switched off while running"
         return True
+
+    async def switch_on(self, name: str, loaded: Loaded) -> str | None:
+        """Load a plugin that a changed config turns on, and set it up.
+
+        Returns why it is not on; empty if it is; None if only the next start can take it. Running
+        sessions get its hooks, and keep their prompt without its tools.
+        """
+        entry = loaded.plugins[name]
+        status = self.statuses.setdefault(name, PluginStatus(entry))
+        if status.state == "on":
+            return ""
+        status.entry, status.is_loaded, status.reason, status.warnings = entry, True, "", []
+        find_new_installs()
+        if self._needs_start(status):
+            status.reason = "it needs a restart"
+            return None
+        self.engine.loaded.plugins[name] = entry
+        await self._start(status, loaded)
+        return status.reason
+
+    async def _start(self, status: PluginStatus, loaded: Loaded) -> None:
+        """Load a plugin and set it up; if it is a missing guard, it is one until that is done."""
+        name = status.entry.name
+        self._load_one(status, [*self.engine.loaded.plugins].index(name), loaded)
+        if status.state == "on":
+            await self.setup(name)
+        if status.state == "on":
+            self.engine.bus.missing_guards.pop(name, None)
+
+    async def retry_guards(self, loaded: Loaded) -> None:
+        """Load the missing guards again with a config, and forget those that it turns off."""
+        for name in [*self.engine.bus.missing_guards]:
+            entry = loaded.plugins.get(name)
+            if entry is None or entry.error is not None:
+                continue  # perhaps the file is just being written
+            if not entry.enabled:
+                await self.switch_off(name)
+            elif not self._needs_start(self.statuses[name]):
+                await self.switch_on(name, loaded)
+
+    def _needs_start(self, status: PluginStatus) -> bool:
+        """True if a plugin has parts, or requires plugins, that only a start can take."""
+        try:
+            found = self.classes.get(status.entry.kind) or self._find_class(status)
+        except BaseException as error:
+            reraise_control_flow(error)
+            return False  # loading it reports the error
+        if not (inspect.isclass(found) and issubclass(found, Plugin)):
+            return False
+        on = {one.entry.kind for one in self.statuses.values() if one.state == "on"}
+        return needs_restart(found) or not on.issuperset(found.requires)
+
+    async def reload(self, name: str) -> str:
+        """Import a plugin's code again and set it up. Returns why it is not on; empty if it is.
+
+        Running sessions keep their prompt, with the tools that it offers.
+        """
+        status = self.statuses[name]
+        await self.switch_off(name)
+        status.reason = "it is being loaded again"
+        self._note_missing_guard(status)  # until it is set up
+        forget_module(status.entry.kind, status.entry.file)
+        status.reason, status.warnings = "", []
+        await self._start(status, self.engine.loaded)
+        return status.reason
+
+    async def switch_off_files(self) -> None:
+        """Switch off single-file plugins that config does not name, before others are served."""
+        for name, status in self.statuses.items():
+            is_added = status.entry.file is not None and not status.entry.named
+            if is_added and await self.switch_off(name):
+                status.reason = "off in a gateway, as config.yaml does not name it"
+                log.warning("plugin %s is %s (`plugins: {%s: true}`)", name, status.reason, name)
 
     def state(self, name: str) -> str:
         """The plugin's state; ``off`` for a name that is not in config."""

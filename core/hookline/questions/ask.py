@@ -13,7 +13,7 @@ from hookline_hookspecs import crash
 from hookline_hookspecs.bound_files import BoundFile
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.gateway import GatewayHost
-from hookline_hookspecs.optional_services import ApprovalPolicy
+from hookline_hookspecs.optional_services import ApprovalPolicy, FormDialog
 from hookline_hookspecs.questions import (
     Question,
     QuestionAnswer,
@@ -27,7 +27,7 @@ from .. import clock
 from ..bus.implementation import TurnInterruption
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
-from .forms import ask_values
+from .forms import ask_values, ask_whole
 from .service import QuestionService, new_question_id
 from .showing import is_of_chat, show_question
 from .table import AskingCall, new_question
@@ -97,6 +97,12 @@ async def _ask_plugins(ctx: TurnContext, question: Question) -> AskResult:
 
 async def _ask_hook(ctx: TurnContext, question: Question) -> QuestionAnswer | None:
     if question.fields:
+        dialog: FormDialog | None = ctx.engine.services.get(FormDialog)
+        mode = ctx.active.mode if ctx.active is not None else ctx.mode
+        if dialog is not None and mode == "ask":
+            answer = await ask_whole(question, partial(dialog.fill, ctx.state.record.id))
+            if answer is not None:
+                return answer
         return await ask_values(question, partial(_ask_one, ctx))
     return await _ask_one(ctx, question)
 

@@ -1,4 +1,5 @@
-"""Forms: the answer to one is a JSON object, and a user interface asks for one value at a time."""
+"""Forms: the answer to one is a JSON object. A user interface shows it whole, or asks for one value
+at a time."""
 
 from __future__ import annotations
 
@@ -45,6 +46,25 @@ def _read_form(question: StoredQuestion, typed: str) -> str:
         return json.dumps(read_form(typed, question.fields), ensure_ascii=False)
     except ValueError as error:
         raise NoSuchChoice(f"Nothing was sent. {error}.") from None
+
+
+async def ask_whole(
+    question: Question, fill: Callable[[Question], Awaitable[str | None]]
+) -> QuestionAnswer | None:
+    """Ask for all values at once; None if the person cannot be shown a form.
+
+    It is declined if the values are not valid after several attempts.
+    """
+    why = ""
+    for _ in range(MAX_ATTEMPTS):
+        answer = await fill(replace(question, text=f"{question.text}{why}"))
+        if answer is None or answer in question.choices:
+            return None if answer is None else QuestionAnswer(answer)
+        try:
+            return QuestionAnswer(json.dumps(read_form(answer, question.fields)))
+        except ValueError as error:
+            why = f"\nInvalid answer: {error}."
+    return QuestionAnswer(question.choices[-1])
 
 
 async def ask_values(question: Question, ask: AskOne) -> QuestionAnswer | None:

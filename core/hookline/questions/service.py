@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,6 @@ from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import (
     ALLOW_ONCE,
     DENY,
-    MAX_UNSHOWN_CHARS,
     QUESTIONS_TOPIC,
     NotAnswerable,
     NotShown,
@@ -57,6 +57,8 @@ class QuestionService:
         """Calls of this process that wait for an answer, by question id."""
         self._announced: set[str] = set()
         """Questions that such calls wait for and that were closed in this process."""
+        self._closing: Counter[str] = Counter()
+        """Questions that this process is just closing, with how many tasks do."""
         self._posted = PostedAnswers(engine, self)
         self.prompts: SharedPrompts[Any] = SharedPrompts()
         """The prompts of this process."""
@@ -163,11 +165,12 @@ class QuestionService:
         self, question: StoredQuestion, answer: QuestionAnswer, message_id: str = ""
     ) -> StoredQuestion:
         """Store an answer of someone who may give it. Raises ``QuestionClosed``, ``StoreError``."""
-        if not await self.table.answer(question.id, answer, message_id):
-            raise QuestionClosed(closed_text(await self.table.get(question.id)))
-        crash.point("after-answer")
         answered = replace(question, state="answered", answer=answer)
-        await self.announce(answered)
+        with self._close(question.id):
+            if not await self.table.answer(question.id, answer, message_id):
+                raise QuestionClosed(closed_text(await self.table.get(question.id)))
+            crash.point("after-answer")
+            await self.announce(answered)
         await self._answer_covered(answered, answer)
         return answered
 
@@ -182,11 +185,23 @@ class QuestionService:
 
     async def close(self, question: StoredQuestion, state: QuestionState) -> StoredQuestion:
         """Close a question without an answer; return it as it is now stored."""
-        if not await self.table.close(question.id, state):
-            return await self.table.get(question.id) or question
         closed = replace(question, state=state)
-        await self.announce(closed)
+        with self._close(question.id):
+            if not await self.table.close(question.id, state):
+                return await self.table.get(question.id) or question
+            await self.announce(closed)
         return closed
+
+    @contextmanager
+    def _close(self, question_id: str) -> Iterator[None]:
+        """What a task closes is announced by it alone: the call that waits may see it earlier."""
+        self._closing[question_id] += 1
+        try:
+            yield
+        finally:
+            self._closing[question_id] -= 1
+            self._closing = +self._closing
+            self.wake(question_id)
 
     async def close_expired(self) -> None:
         """Mark questions whose time is over as expired."""
@@ -223,9 +238,10 @@ class QuestionService:
                     return replace(question, state="closed")
                 if found.state == "expired":
                     return await self.close(replace(found, state="open"), "expired")
-                if found.state != "open":
-                    if found.id not in self._announced:  # closed by another process
-                        self._engine.bus.signals.send("question_closed", found)
+                if found.state != "open" and found.id in self._announced:
+                    return found
+                if found.state != "open" and not self._closing[found.id]:
+                    self._engine.bus.signals.send("question_closed", found)  # by another process
                     return found
                 left = None if found.expires is None else max(0.0, found.expires - clock.now())
                 # asyncio.wait_for may lose a cancellation in Python 3.11.
@@ -247,11 +263,11 @@ class QuestionService:
 def _require_shown(question: StoredQuestion, answer: QuestionAnswer, shown: str) -> None:
     """Raise ``NotShown`` if a long call would be accepted that the person was not shown whole."""
     is_refusal = answer.choice == question.choices[-1] if question.choices else False
-    is_short = len(question.preview) <= MAX_UNSHOWN_CHARS
-    if not (is_refusal or is_short or shown == question.digest):
+    if question.is_long and not is_refusal and shown != question.digest:
         raise NotShown(
             f"The call has {len(question.preview):,} characters and was not shown whole. Nothing "
-            f"was changed. `hookline questions show {question.id}` shows it and how to answer."
+            f"was changed. `hookline questions show {question.id}` shows it and how to answer, and "
+            "so does the page's Inbox."
         )
 
 

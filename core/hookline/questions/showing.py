@@ -50,7 +50,7 @@ def _question_reply(
         Session(session_id, chat.channel, chat.chat_id, None, stored.created, kind="none"),
         question_text(stored, for_other=not is_own),
         id=reply_id,
-        choices=stored.choices,
+        choices=stored.choices[-1:] if stored.is_long else stored.choices,
         thread=thread if is_own else None,
         kind="question",
         person=chat.person,

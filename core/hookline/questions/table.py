@@ -163,10 +163,10 @@ class QuestionTable:
             for row in await self._rows("closed_questions")
         ]
 
-    async def close_place(self, question_id: str, place: QuestionPlace) -> bool:
-        """Record that the chat learns that the question is closed; False if it has already."""
+    async def close_place(self, question_id: str, place: QuestionPlace) -> None:
+        """Record that the chat has learned that the question is closed."""
         row = {"id": question_id, "channel": place.channel, "chat_id": place.chat_id}
-        return bool(await self._write_counted("close_question_chat", **row))
+        await self._write(("close_question_chat", row), durable=True)
 
     async def withdraw_reply(self, reply_id: str) -> bool:
         """Give up a reply that was not sent yet; False if it was."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from hookline_hookspecs.forms import describe_field
-from hookline_hookspecs.questions import StoredQuestion, marked_preview
+from hookline_hookspecs.questions import StoredQuestion, abridged_preview, risky_lines
 from hookline_hookspecs.visible_text import code_block, escape_markdown, on_one_line, spell_out
 
 CLOSED = "That question is already answered or closed. Nothing was changed."
+LONG = (
+    "The call has {count:,} characters. `hookline questions show {id}` and the page's Inbox show "
+    "all of it; there it can be accepted. Here it can only be refused."
+)
 MAX_NAME_CHARS = 100
 """Characters shown of the name of a person or chat."""
 
 
 def question_text(question: StoredQuestion, *, for_other: bool) -> str:
-    """The question with its whole preview in a block of code, and its choices numbered.
+    """The question with its preview in a block of code, and its choices numbered.
 
+    A long preview is shown without its middle, and then only with the choice that refuses.
     ``for_other`` adds for whom it is asked, for people in another chat, and how to answer it there.
     """
     lines = []
@@ -23,10 +28,17 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
         lines.append(escape_markdown(f"For {who} in chat {where}:"))
     lines.append(_literal(question.text))
     if question.preview:
-        lines.append(code_block(spell_out(marked_preview(question.preview, question.marks))))
+        shown = [abridged_preview(question.preview)]
+        if risky := risky_lines(question.preview, question.marks):
+            shown += ["", *risky]
+        lines.append(code_block(spell_out("\n".join(shown))))
     if question.fields or not question.choices:
         return "\n".join([*lines, *_how_to_write(question)])
+    if question.is_long:
+        lines.append(LONG.format(count=len(question.preview), id=question.id))
     for number, choice in enumerate(question.choices, 1):
+        if question.is_long and number < len(question.choices):
+            continue
         lines.append(f"{number}. {_literal(choice)}")
         covered = question.covers[number - 1] if number <= len(question.covers) else ""
         lines += [f"   {_literal(line)}" for line in covered.splitlines()]

@@ -24,6 +24,7 @@ from hookline_hookspecs.requests import ToolSchema
 from hookline_hookspecs.turns import Session
 
 from .. import clock
+from ..bus.bus import MAX_FAILURES
 from ..bus.implementation import describe
 from ..engine import Engine
 from ..store.codec import question_from_json, readable
@@ -31,7 +32,14 @@ from ..text import new_id
 from .context import TurnContext, workspace_of
 from .history import CachedMessages, read_history
 from .prompt import EMPTY_PROMPT, assemble, core_sections, stable_prompt, tool_json
-from .state import HistoryEntry, SessionFlags, SessionState, refresh_version, session_version
+from .state import (
+    HistoryEntry,
+    SessionCache,
+    SessionFlags,
+    SessionState,
+    refresh_version,
+    session_version,
+)
 
 log = logging.getLogger("hookline.sessions")
 MAX_CACHED_SESSIONS = 512
@@ -198,6 +206,13 @@ class Sessions:
         )
         state.warm_until, state.question = row["warm_until"], question_from_json(row["question"])
         state.flags = SessionFlags(frozen=row["turns"] > 0, workspace=row["workspace"])
+        failures: dict[str, int]
+        failures = readable(what, lambda: dict(json.loads(row["failures"])), {})
+        state.cache = SessionCache(
+            failures=failures,
+            stored_failures=dict(failures),
+            disabled={plugin for plugin, count in failures.items() if count >= MAX_FAILURES},
+        )
         await read_history(self._engine.journal, state)
         return state
 
@@ -213,6 +228,15 @@ class Sessions:
         """The state of a stored session that the caller owns."""
         row = await self._engine.journal.session(session_id)
         return None if row is None else await self._load(row)
+
+    async def store_failures(self, state: SessionState) -> None:
+        """Store how often plugins have failed in a row in a session, if that has changed."""
+        cache = state.cache
+        if cache.failures != cache.stored_failures:
+            cache.stored_failures = dict(cache.failures)
+            await self._engine.journal.update_session(
+                "set_failures", state.record.id, failures=json.dumps(cache.failures)
+            )
 
     def loaded(self, session_id: str) -> SessionState | None:
         """The state in memory, if any."""
@@ -420,8 +444,9 @@ def _offered_schemas(
         for_kind = (kind == "chat" or not tool.main_only) and not tool.deferred
         if for_kind and (names is None or tool.name in names):
             try:
-                tool_json(tool.schema)
-                yield tool.schema
+                schema = tool.offered_schema
+                tool_json(schema)
+                yield schema
             except Exception as error:
                 reason = f"its tool {tool.name} has no schema: {describe(error)}"
                 engine.bus.signals.send_failure(tool.plugin, "register_tools", reason)

@@ -119,8 +119,11 @@ def envelope(blocks: Iterable[ContextBlock]) -> str:
     return "\n".join(["<context>", *filled, "</context>"]) if filled else ""
 
 
-def notices(state: SessionState) -> tuple[ContextBlock, ...]:
-    """Changes since the prompt was frozen that the model does not know yet."""
+def notices(state: SessionState, missing: str | None) -> tuple[ContextBlock, ...]:
+    """Changes since the prompt was frozen that the model does not know yet.
+
+    ``missing`` says that the workspace does not exist.
+    """
     lines, flags = [], state.flags
     origins: tuple[Origin, ...] = ()
     if state.summary and not state.history:
@@ -133,4 +136,6 @@ def notices(state: SessionState) -> tuple[ContextBlock, ...]:
     if flags.workspace != str(state.workspace):
         lines.append(f"The workspace is now {state.workspace}.")
         flags.workspace = str(state.workspace)
+    if missing:
+        lines.append(missing)
     return (ContextBlock("notices", "\n".join(lines), origins=origins),) if lines else ()

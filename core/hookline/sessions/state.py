@@ -44,12 +44,14 @@ class SessionCache:
     """Data about a session that only this process has.
 
     ``prefix`` is the last sent prefix by model. ``stashes`` belong to the plugins. ``failures`` are
-    consecutive failures by plugin, and ``disabled`` the plugins that are off for the session.
+    consecutive failures by plugin, ``stored_failures`` those that the store has, and ``disabled``
+    the plugins that are off for the session.
     """
 
     prefix: dict[str, Any] = field(default_factory=dict)
     stashes: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    stored_failures: Mapping[str, int] = field(default_factory=dict)
     disabled: set[str] = field(default_factory=set)
     paths: Paths | None = None
 
@@ -60,16 +62,19 @@ class SessionFlags:
 
     ``announced``: ``start_of_session`` was called. ``recovered``: the unfinished work of other
     processes is done. ``frozen``: the first request has been sent. ``date`` and ``workspace`` are
-    the ones that the model was last given. ``open_choices``: a reply that ended with a question may
-    still be open.
+    the ones that the model was last given. ``workspace_missing``: they were told that the workspace
+    does not exist. ``folder_checked``: someone was asked whether the workspace may be trusted,
+    where that is needed. ``open_choices``: a reply that ended with a question may still be open.
     """
 
     announced: bool = False
     recovered: bool = False
+    folder_checked: bool = False
     frozen: bool = False
     open_choices: bool = True
     date: str | None = None
     workspace: str | None = None
+    workspace_missing: bool = False
 
 
 @dataclass(slots=True)
@@ -205,6 +210,7 @@ class ActiveTurn:
     finished: dict[str, ToolResult] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     iterations: int = 0
+    continued: int = 0
     outcome: Outcome = field(default_factory=Outcome)
     stashes: dict[str, Stash] = field(default_factory=dict)
     task: asyncio.Task[Any] | None = None
@@ -254,6 +260,7 @@ class ActiveTurn:
             self.usage,
             stop,
             self.iterations,
+            self.continued,
         )
 
     def make_reply(self, text: str, question: Question | None) -> Reply:

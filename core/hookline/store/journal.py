@@ -244,7 +244,8 @@ class Journal:
         return self._write_one("set_stable", id=session_id, **_stable(stable))
 
     def update_session(self, query: str, session_id: str, **params: Any) -> Awaitable[None]:
-        """Run ``set_title``, ``set_model``, ``set_question`` or ``reopen_session``."""
+        """Run ``set_title``, ``set_model``, ``set_failures``, ``set_question`` or
+        ``reopen_session``."""
         return self._write_one(query, id=session_id, **params)
 
     def delete_session(self, session_id: str) -> Awaitable[None]:

@@ -176,7 +176,15 @@ class _Search:
 class PluginStorage:
     """Implements the protocol ``Storage`` for one plugin."""
 
-    def __init__(self, store: Store, plugin_name: str, package: str | None, home: Path) -> None:
+    def __init__(
+        self,
+        store: Store,
+        plugin_name: str,
+        package: str | None,
+        home: Path,
+        *,
+        last_migration: int | None = None,
+    ) -> None:
         """Create the storage of a plugin.
 
         ``package`` is the plugin's Python package, with the folders ``sql/`` and ``migrations/``;
@@ -184,7 +192,10 @@ class PluginStorage:
 
         ``plugin_name`` may be ``KIND:NAME``, one of several plugins of a kind. Its SQL is written
         with names that start with ``kind_``; when it runs, they start with ``kind__name_``.
+
+        ``last_migration`` is the number of the last migration to apply; None for all.
         """
+        self._last_migration = last_migration
         self._store = store
         self._plugin = plugin_name
         self._package = package
@@ -287,6 +298,8 @@ class PluginStorage:
             folder, dialect = Path(file or "nowhere").parent, self._store.dialect
             queries = load(folder / "sql", dialect) if file else {}
             if file and (steps := _migrations(folder / "migrations", dialect)):
+                if self._last_migration is not None:
+                    steps = [step for step in steps if step.number <= self._last_migration]
                 objects = _objects(self._store, steps, self._plugin, self._written)
                 if self._prefix != self._written:
                     prefixes = _PrefixReplacement(self._store, steps, self._written, self._prefix)

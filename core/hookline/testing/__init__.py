@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .contract import PluginContract
     from .harness import Harness, Outcome
-    from .model import ScriptedModel, calls
+    from .model import ScriptedModel, calls, streamed
     from .paths import guarded_paths
     from .prefix import assert_prompt_stable
+    from .provider_contract import ProviderContract, ProviderServer
     from .recorder import HookCall, HookRecorder
     from .store import open_store
 
@@ -43,11 +44,14 @@ _HOMES = {
     "HookRecorder": "recorder",
     "Outcome": "harness",
     "PluginContract": "contract",
+    "ProviderContract": "provider_contract",
+    "ProviderServer": "provider_contract",
     "ScriptedModel": "model",
     "assert_prompt_stable": "prefix",
     "calls": "model",
     "guarded_paths": "paths",
     "open_store": "store",
+    "streamed": "model",
 }
 """The module that defines each name."""
 
@@ -61,11 +65,14 @@ __all__ = [
     "HookRecorder",
     "Outcome",
     "PluginContract",
+    "ProviderContract",
+    "ProviderServer",
     "ScriptedModel",
     "assert_prompt_stable",
     "calls",
     "guarded_paths",
     "open_store",
+    "streamed",
 ]
 
 

@@ -21,6 +21,8 @@ from hookline.cli.output import FAILED, err
 from hookline.cli.registered import register_commands
 
 if TYPE_CHECKING:
+    from hookline.runtime import Runtime
+
     from .harness import Harness
 
 T = TypeVar("T")
@@ -48,7 +50,7 @@ class HarnessCommandLine:
             # new entries, because a built command keeps the groups of an earlier test
             CommandEntry(command.name, command.value, command.plugin)
             for command in installed_commands()
-            if command.plugin in plugins
+            if command.plugin in plugins or not command.plugin
         ]
         entries += _command_entries(commands, next(iter(harness.states()), ""))
         self.catalog = Catalog(
@@ -88,12 +90,19 @@ class HarnessCommandLine:
     def run(self, work: Callable[[Any], Coroutine[Any, Any, T]], **_settings: object) -> T:
         """Await ``work`` in the harness's event loop; the settings are those of the harness."""
         plugin = self.plugin()
+        return self._finish(lambda: work(plugin))
+
+    def open(self, work: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+        """Await ``work`` with the harness's runtime, for a command of core."""
+        return self._finish(lambda: work(self._runtime))
+
+    def _finish(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         ended: list[SystemExit] = []
 
         async def finished() -> T | None:
             result = None
             try:
-                result = await work(plugin)
+                result = await work()
             except SystemExit as error:  # it would also end the event loop
                 ended.append(error)
             await self._runtime.finish_background(30.0)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from hookline_hookspecs import (
     Attachment,
     Audio,
     Channel,
     Check,
+    CheckResult,
     Context,
+    Failure,
+    Host,
     Inbound,
+    Job,
     Notice,
     Plugin,
     Question,
@@ -26,7 +31,9 @@ from hookline_hookspecs import (
     Usage,
     hookimpl,
 )
+from hookline_hookspecs.optional_services import Access, QuestionChat
 from hookline_hookspecs.plugin import NoConfig
+from hookline_hookspecs.questions import StoredQuestion
 
 from hookline.bus.bus import Bus
 from hookline.config import PluginEntry, load
@@ -41,6 +48,7 @@ from .recorder import HookRecorder
 from .store import store_url
 
 if TYPE_CHECKING:
+    from .clock import Clock
     from .command_line import CliResult
 
 T = TypeVar("T")
@@ -55,6 +63,8 @@ class Outcome:
     stop: str
     turn: Turn
     notices: tuple[Notice, ...]
+    failure: Failure | None = None
+    """Why the turn failed, with its ``kind``; None if it did not."""
 
     @property
     def tool_calls(self) -> tuple[ToolResult, ...]:
@@ -82,6 +92,11 @@ class Harness:
         deadlines: seconds by hook, overriding those of the specs.
         answers: the person's answers to questions, in order; None leaves a question to others, such
             as the channel that it is then shown in.
+        questions: ``channel`` shows questions in the channel from which the turn came, such as
+            ``h.channel``, where a person answers them; ``answers`` is then not used.
+        migrations: the last migration of the first plugin that is applied, to test an upgrade by
+            a second harness with the same home; all of them by default.
+        clock: the clock of the runtime, ``h.clock``; the fixture ``clock``.
     """
 
     def __init__(
@@ -95,16 +110,25 @@ class Harness:
         workspace: Path | None = None,
         deadlines: dict[str, float | None] | None = None,
         answers: Sequence[str | QuestionAnswer | None] = (),
+        questions: Literal["person", "channel"] = "person",
+        migrations: int | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.home = home
+        self._clock = clock
         self.workspace = workspace or home / "workspace"
         self.model = model if isinstance(model, ScriptedModel) else ScriptedModel(model)
         self.answers = list(answers)
         self.questions: list[Question] = []
+        self.asks_channel = questions == "channel"
         self.notices: list[Notice] = []
+        self.failures: list[Failure] = []
         self._classes = {plugin_name(plugin): plugin for plugin in plugins}
         self._settings = _settings(list(self._classes), config or {})
         self._core = dict(core or {})
+        self._last_migrations = (
+            {next(iter(self._classes)): migrations} if migrations is not None else {}
+        )
         self._strict = strict
         self._deadlines = deadlines
         self._runner: asyncio.Runner | None = None
@@ -131,7 +155,7 @@ class Harness:
     ) -> Outcome:
         """Like :meth:`send`, in a running event loop."""
         runtime = await self.aopen()
-        notice_count = len(self.notices)
+        notice_count, failure_count = len(self.notices), len(self.failures)
         inbound = Inbound(
             channel="terminal",
             chat_id="default",
@@ -146,7 +170,8 @@ class Harness:
         await submission.mark_delivered()
         await runtime.finish_background(30.0)
         turn = submission.turn
-        return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[notice_count:]))
+        failure = next(iter(self.failures[failure_count:]), None)
+        return Outcome(turn.reply, turn.stop, turn, tuple(self.notices[notice_count:]), failure)
 
     def cli(
         self,
@@ -255,6 +280,7 @@ class Harness:
     async def _open(self) -> Runtime:
         self.workspace.mkdir(parents=True, exist_ok=True)
         runtime = self._runtime()
+        runtime.engine.last_migrations.update(self._last_migrations)
         runtime.engine.providers.add("test", self.model)
         self._hooks = HookRecorder(runtime.bus)
         runtime.bus.signals.connect("notice", self._notice)
@@ -266,6 +292,31 @@ class Harness:
         self._channel = FakeChannel(runtime)
         runtime.channels.register(self._channel, "person")
         return runtime
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the runtime. Raises ``RuntimeError`` without one."""
+        if self._clock is None:
+            raise RuntimeError("this harness was made without the fixture `harness`")
+        return self._clock
+
+    def job(self, name: str) -> None:
+        """Run a plugin's job now and raise what it raises. Raises ``KeyError`` if none has it."""
+        jobs = {job.name: job for _, job in self.runtime.bus.registered(Job)}
+        if name not in jobs:
+            raise KeyError(f"no plugin registered the job {name!r}, only {list(jobs)}")
+        self.run(_finished(jobs[name]))
+
+    def check(self, name: str = "") -> CheckResult:
+        """Run a check of ``hookline doctor`` and return its result.
+
+        Raises:
+            KeyError: no plugin has a check of this name, or, without a name, not exactly one.
+        """
+        found = [check for _, check in self.checks() if name in ("", check.name)]
+        if len(found) != 1:
+            raise KeyError(f"found the checks {[check.name for _, check in self.checks()]}")
+        return self.run(_result_of(found[0]))
 
     def checks(self) -> list[tuple[str, Check]]:
         """Return the plugins' checks for `hookline doctor`, each with its plugin's name."""
@@ -326,7 +377,8 @@ def _settings(names: list[str], config: Mapping[str, Any]) -> dict[str, Any]:
     several = {
         key: value for key, value in config.items() if key.partition(":")[0] in names and ":" in key
     }
-    if len(names) == 1 and names[0] not in config and not several:
+    by_name = isinstance(config.get(names[0]), (Mapping, bool)) if names else False
+    if len(names) == 1 and not by_name and not several:
         return {names[0]: config}
     kinds = {name.partition(":")[0] for name in several}
     return {
@@ -340,13 +392,58 @@ def _entry(name: str, settings: Any) -> PluginEntry:
     return PluginEntry(name, settings=dict(settings), named=True)
 
 
+class EveryoneMayAnswer(Access):
+    """Shows each question in the chat of its turn, and lets everyone answer it."""
+
+    async def may_write(self, channel: str, user_id: str) -> bool:
+        """Accept everyone's messages."""
+        return True
+
+    def is_operator(self, inbound: Inbound) -> bool:
+        """Treat nobody as an operator."""
+        return False
+
+    async def may_approve(self, channel: str, user_id: str) -> bool:
+        """Let everyone approve."""
+        return True
+
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        """Let everyone answer."""
+        return True
+
+    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
+        """Ask in the chat of the turn."""
+        return [QuestionChat(question.channel, question.chat_id, question.asker)]
+
+
 def _person(harness: Harness) -> type[Plugin[Any]]:
     """Create the person at the terminal, who answers questions from ``harness.answers``."""
 
     class Person(Plugin[NoConfig]):
+        @hookimpl
+        def setup(self, host: Host) -> None:
+            if harness.asks_channel:
+                host.services.provide(Access, EveryoneMayAnswer())
+
         @hookimpl(trylast=True)
         def on_question(self, ctx: Context, question: Question) -> str | QuestionAnswer | None:
             harness.questions.append(question)
+            if harness.asks_channel:
+                return None
             return harness.answers.pop(0) if harness.answers and ctx.interactive else None
 
+        @hookimpl
+        def on_error(self, ctx: Context, error: Failure) -> None:
+            harness.failures.append(error)
+
     return Person
+
+
+async def _finished(job: Job) -> None:
+    await job.run()
+
+
+async def _result_of(check: Check) -> CheckResult:
+    options = {"offline": True} if "offline" in inspect.signature(check.run).parameters else {}
+    result = check.run(**options)
+    return await result if inspect.isawaitable(result) else result

@@ -246,7 +246,7 @@ _MAKERS: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("start_of_session", "system_prompt", "end_of_session"), _session),
     "pre_compact": _session,
     "on_message": _inbound,
-    **dict.fromkeys(("start_of_turn", "pre_prompt", "end_of_turn"), _turn),
+    **dict.fromkeys(("start_of_turn", "pre_prompt", "post_answer", "end_of_turn"), _turn),
     **dict.fromkeys(("pre_model", "around_model"), _request),
     "pre_send": _wire,
     "post_model": _response,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from hookline_hookspecs import (
@@ -23,9 +24,30 @@ from hookline_hookspecs import (
 from hookline_hookspecs.frozen import FrozenDict
 
 Step: TypeAlias = (
-    "str | ToolCall | list[Any] | ModelResponse | BaseException | Callable[[ModelRequest], Any]"
+    "str | ToolCall | list[Any] | StreamedText | ModelResponse | BaseException"
+    " | Callable[[ModelRequest], Any]"
 )
 """An answer: text, tool calls (with text among them), a response, an error, or a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedText:
+    """A text that arrives in pieces, with pauses in seconds between them."""
+
+    parts: tuple[str | float, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+
+def streamed(*parts: str | float) -> StreamedText:
+    """Create an answer that is streamed: ``streamed("It will ", 0.5, "rain.")``.
+
+    Numbers are pauses in seconds. If nobody reads the stream, the pauses pass all the same.
+    """
+    return StreamedText(parts)
 
 
 def calls(name: str, /, **arguments: Any) -> ToolCall:
@@ -82,11 +104,21 @@ class ScriptedModel:
             step = step(request)
         if isinstance(step, BaseException):
             raise step
+        if isinstance(step, StreamedText):
+            return await self._stream(step, on_delta)
         response = step if isinstance(step, ModelResponse) else self._response(step)
         if on_delta is not None:
             for word in response.text.split(" "):
                 on_delta(Delta(word))
         return response
+
+    async def _stream(self, step: StreamedText, on_delta: DeltaSink | None) -> ModelResponse:
+        for part in step.parts:
+            if not isinstance(part, str):
+                await asyncio.sleep(part)
+            elif on_delta is not None:
+                on_delta(Delta(part))
+        return self._response(step.text)
 
     def _response(self, step: Any) -> ModelResponse:
         blocks: list[Any] = []

@@ -5,6 +5,7 @@ It does not import Hookline until a test requests a fixture.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """Forget the workspaces of the test: a later one may put a program where this one wrote."""
+    if (programs := sys.modules.get("hookline_hookspecs.own_programs")) is not None:
+        programs.forget_writable_folders()
+
+
 @pytest.fixture
-def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
+def harness(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., Harness]]:
     """A factory of harnesses: ``harness(MyPlugin, config={…}, model=["hi"])``; see ``Harness``."""
     from .harness import Harness
 
@@ -36,6 +44,7 @@ def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
 
     def make(*plugins: Any, **options: Any) -> Harness:
         options.setdefault("home", tmp_path / f"home{len(harnesses)}")
+        options.setdefault("clock", clock)
         harnesses.append(Harness(*plugins, **options))
         return harnesses[-1]
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from hookline_hookspecs import Block, ContextBlock, Delta, crash
+from hookline_hookspecs import Block, ContextBlock, Continue, Delta, crash
 from hookline_hookspecs.errors import NetworkError, Overloaded, ProviderError, StoreError
 from hookline_hookspecs.messages import Message, TextBlock, ToolCall, ToolResultBlock
 from hookline_hookspecs.origins import merge_origins
@@ -43,7 +43,8 @@ from ..sessions.state import ActiveTurn, Outcome, set_question
 from ..store.journal import Statement
 from ..tasks import finish_despite_cancel, uncancel
 from ..text import clean, numbered
-from .call_names import offered_name
+from .inexact_calls import as_offered
+from .missing_workspace import check_workspace
 from .model_call import call_model, sanitize_response, turn_request
 from .tool_call import resolve_bridge, run_calls
 
@@ -52,9 +53,15 @@ RETRY_PAUSES = (0.5, 2.0)
 """Seconds before each repeat of a model call whose stream broke off."""
 MAX_NAMED_TOOLS = 8
 """Tools that the text at the limit of model calls names."""
+MAX_CONTINUATIONS = 5
+"""How often ``post_answer`` can make one turn go on."""
 THINKING_ONLY = (
     "{model} used its whole output limit for thinking, so there is no answer. Ask for less, lower "
     "the reasoning effort, or raise the limit of tokens in an answer"
+)
+NO_WORD = (
+    "There is no answer: the model refused, or the provider's content filter stopped it. Say it "
+    "differently, or choose another model with /model."
 )
 STOPPED_RESULT = "Interrupted: the person stopped the turn; the outcome of this call is unknown"
 
@@ -72,7 +79,7 @@ async def run_turn(engine: Engine, turn: ActiveTurn, blocks: Sequence[Block]) ->
         dropped = drop_expired_context(state)
         await engine.bus.observe("start_of_turn", ctx, turn.snapshot())
         context = await engine.bus.collect("pre_prompt", ctx, turn.snapshot(), ContextBlock)
-        turn.blocks = (*notices(state), *(block for _, block in context))
+        turn.blocks = (*notices(state, check_workspace(ctx)), *(block for _, block in context))
         origins = merge_origins(*[block.origins for block in turn.blocks])
         content = (*state.take_steering(), *blocks)
         entry = turn.append(Message("user", content, envelope(turn.blocks), origins))
@@ -181,7 +188,7 @@ async def _loop(ctx: TurnContext) -> None:
         response = await _ask_model(ctx, turn_request(ctx, state.messages(), final=final))
         turn.iterations += 1
         # Calls in the final response are ignored: the model was asked to answer without tools.
-        response = _with_offered_names(ctx, response)
+        response = _with_offered_calls(ctx, response)
         requested = () if final else response.message.tool_calls
         calls = [resolve_bridge(ctx, call) for call in requested]
         await _store_response(ctx, response, calls)
@@ -199,11 +206,36 @@ async def _loop(ctx: TurnContext) -> None:
             turn.outcome.reply = append_to_partial(response.text, _limit_text(turn, limit))
         if response.stop in ("length", "context"):
             ctx.notify("The answer was cut off at the model's limit.", "core")
-        if final or not state.pending.steering:
+        if response.stop == "refusal":
+            ctx.notify("The model or the provider's content filter ended the answer here.", "core")
+        if final:
             return
-        # A person steered the turn during the answer, so another step follows.
-        _append_message(ctx, Message("user", tuple(state.take_steering())))
+        if state.pending.steering:
+            # A person steered the turn during the answer, so another step follows.
+            _append_message(ctx, Message("user", tuple(state.take_steering())))
+        elif response.stop in ("length", "context") or not await _goes_on(ctx):
+            return
     turn.outcome.stop = "max_iterations"
+
+
+async def _goes_on(ctx: TurnContext) -> bool:
+    """Ask the plugins whether the turn is finished; if not, tell the model why."""
+    turn = ctx.active_turn
+    found = await ctx.engine.bus.collect("post_answer", ctx, turn.snapshot(), Continue)
+    if not found:
+        return False
+    if turn.continued >= MAX_CONTINUATIONS:
+        names = ", ".join(dict.fromkeys(plugin for plugin, _ in found))
+        ctx.notify(
+            f"The turn ended although {names} did not count it as finished: it had gone on "
+            f"{MAX_CONTINUATIONS} times.",
+            "core",
+        )
+        return False
+    turn.continued += 1
+    reasons = tuple([TextBlock(one.reason, one.origins) for _, one in found])
+    _append_message(ctx, Message("user", reasons))
+    return True
 
 
 async def _ask_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
@@ -218,7 +250,7 @@ async def _ask_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         if response.stop in ("length", "context") and response.blocks:
             raise EmptyAnswer(THINKING_ONLY.format(model=request.model))
         if response.stop == "refusal":
-            return replace(response, blocks=(TextBlock("The model refused to answer."),))
+            return replace(response, blocks=(TextBlock(NO_WORD),), stop="end")
         turn.track_write(
             ctx.engine.journal.record_usage(ctx.state.record.id, turn.id, "turn", response)
         )
@@ -245,12 +277,10 @@ async def _call_with_retries(ctx: TurnContext, request: ModelRequest) -> ModelRe
     raise AssertionError
 
 
-def _with_offered_names(ctx: TurnContext, response: ModelResponse) -> ModelResponse:
-    """Return the response with the tools' own names in its calls, where they are certain."""
-    offered = [schema.name for schema in ctx.state.stable.tools]
-    calls = response.message.tool_calls
-    named = [replace(call, name=offered_name(call.name, offered)) for call in calls]
-    return _with_calls(response, named) if named else response
+def _with_offered_calls(ctx: TurnContext, response: ModelResponse) -> ModelResponse:
+    """Return the response with calls of offered tools, where the model nearly got them right."""
+    calls = [as_offered(call, ctx.state.stable.tools) for call in response.message.tool_calls]
+    return _with_calls(response, calls) if calls else response
 
 
 def _limit_text(turn: ActiveTurn, limit: int) -> str:

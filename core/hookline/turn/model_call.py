@@ -81,8 +81,8 @@ async def call_model(ctx: TurnContext, request: ModelRequest) -> ModelResponse:
         MiddlewareError: a middleware failed, not the call inside it.
     """
     bus = ctx.engine.bus
-    for reason in bus.missing_guards.values():
-        raise MissingGuard(reason)
+    if (missing := await bus.missing_guard()) is not None:
+        raise MissingGuard(missing[1])
     stable_check = StablePromptCheck(ctx, request)
     original_context = request.context
     request = await bus.pipeline("pre_model", ctx, request, stable_check.check)

@@ -23,6 +23,7 @@ from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.origins import Origin
 from hookline_hookspecs.permissions import OfferedScope, PermissionRules
 from hookline_hookspecs.questions import ALLOW_ONCE, DENY, Question, QuestionAnswer
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.tool_results import ToolResult
 from hookline_hookspecs.tools import Tool
 from hookline_hookspecs.verdicts import Answer, Ask, Deny
@@ -35,8 +36,8 @@ from ..sessions.context import TurnContext, detached_context
 
 MAX_QUESTIONS = 4
 """Times that a person is asked about one call whose files change in between."""
-HAS_CHANGED = "a file that it uses has changed since you were asked"
-KEEPS_CHANGING = "a file that it uses has changed each time it was approved"
+HAS_CHANGED = N_("a file that it uses has changed since you were asked")
+KEEPS_CHANGING = N_("a file that it uses has changed each time it was approved")
 
 
 class CallResolved(Exception):
@@ -109,19 +110,18 @@ async def check_permission(
             return permission
 
 
-async def check_reading(engine: Engine, name: str, arguments: Mapping[str, Any]) -> None:
-    """Ask the guards about a call that only reads, by a program of the operator outside of a turn.
+async def check_outside_turn(engine: Engine, tool: Tool, arguments: Mapping[str, Any]) -> None:
+    """Ask the guards about a call by a program of the operator, outside of a turn.
 
     Nobody can be asked then, so a question is a refusal too. Raises ``Refused``.
     """
-    tool = engine.tools.get(name)
     ctx = detached_context(engine, Inbound(TERMINAL, "default", "", "", "", received=clock.now()))
-    ctx.tool = None if tool is None else replace(tool, read_only=True)
-    decision = await engine.bus.guard("pre_tool", ctx, ToolCall("", name, dict(arguments)))
+    ctx.tool = tool
+    decision = await engine.bus.guard("pre_tool", ctx, ToolCall("", tool.name, dict(arguments)))
     if isinstance(decision.verdict, Deny):
         raise Refused(decision.verdict.reason)
-    if isinstance(decision.verdict, Ask) or (tool is not None and tool.approval):
-        raise Refused(f"{name} needs the approval of a person")
+    if isinstance(decision.verdict, Ask) or tool.approval:
+        raise Refused(f"{tool.name} needs the approval of a person")
 
 
 async def _changes(files: Sequence[BoundFile]) -> list[tuple[BoundFile, BoundFile]]:
@@ -186,7 +186,7 @@ async def _ask_person(
         reason = f"{reason.rstrip('.')}; {HAS_CHANGED}"
         preview += f"\n\n{describe_changes(changes, view.paths.workspace)}"
     question = Question(
-        text=f"Allow {call.name}? {reason}",
+        text=f"{N_(f'Allow {call.name}?')} {reason}",
         choices=(ALLOW_ONCE, *(scope.label for scope in scopes), DENY),
         preview=preview,
         kind="approval",
@@ -258,7 +258,7 @@ def _for_all(question: Question, count: int) -> Question:
     """The question, which says how many identical calls it is about."""
     if count == 1:
         return question
-    note = f"The model makes this call {count} times; the answer is for all of them."
+    note = N_(f"The model makes this call {count} times; the answer is for all of them.")
     return replace(question, text=f"{question.text}\n{note}")
 
 
@@ -293,18 +293,18 @@ async def _remember(
 def _denial(reason: str, result: AskResult) -> Deny:
     """The refusal of a call that nobody approved: a sentence for the model, and one to show."""
     if result.why in ("nobody", "unreachable"):
-        shown = f"{reason}; no one can approve it."
+        shown = f"{reason}; {N_('no one can approve it.')}"
         return Deny(f"{shown} Find another way, or stop and say so.", shown)
     if result.why == "expired":
-        shown = f"{reason}; no one approved it in time."
+        shown = f"{reason}; {N_('no one approved it in time.')}"
         return Deny(f"{shown} Do not try it again in another form.", shown)
     if result.answer is not None and result.answer.words:
         words = result.answer.words
         return Deny(
             f"{reason}; the person did not approve it and says: {words}",
-            f"{reason}; it was denied: {words}",
+            f"{reason}; " + N_(f"it was denied: {words}"),
         )
     return Deny(
         f"{reason}; the person did not approve it. Do not try it again in another form.",
-        f"{reason}; it was not approved.",
+        f"{reason}; {N_('it was not approved.')}",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import difflib
+import inspect
 import json
 import logging
 from collections.abc import Sequence
@@ -27,11 +28,13 @@ from hookline_hookspecs.steps import Step
 from hookline_hookspecs.tool_results import ToolOutput, ToolResult
 from hookline_hookspecs.tools import Tool
 
-from ..bus.implementation import MiddlewareError, describe, reraise_control_flow
+from ..bus.implementation import MiddlewareError, describe, error_location, reraise_control_flow
 from ..bus.validation import field_error
 from ..questions.ask import TurnParked
 from ..sessions.context import TurnContext
 from ..text import clean
+from .inexact_calls import offered_name, unwrapped
+from .missing_workspace import missing_workspace_note
 from .permission import CallResolved, check_permission, fingerprint, is_outdated
 
 log = logging.getLogger("hookline.tools")
@@ -51,12 +54,13 @@ def resolve_bridge(ctx: TurnContext, call: ToolCall) -> ToolCall:
         bridged = bridge.check(call.arguments)
     except ToolError as error:
         return replace(call, error=str(error))
+    deferred = {t.name: t for t in tools.values() if t.deferred and t.plugin == bridge.plugin}
     name, arguments = bridged["tool"], bridged.get("arguments") or {}
-    deferred = [t.name for t in tools.values() if t.deferred and t.plugin == bridge.plugin]
+    name = offered_name(str(name), list(deferred))
     if name in deferred and isinstance(arguments, dict):
-        return ToolCall(call.id, name, arguments)
+        return unwrapped(ToolCall(call.id, name, arguments), deferred[name].schema.parameters)
     problem = f"no tool {name!r} is called through {call.name}"
-    if similar := difflib.get_close_matches(str(name), deferred, 1):
+    if similar := difflib.get_close_matches(name, deferred, 1):
         problem += f"; did you mean {similar[0]}?"
     elif tools.get(name):
         problem += f"; {name} itself is offered, so call that"
@@ -104,22 +108,28 @@ async def _run_parallel(ctx: TurnContext, calls: Sequence[ToolCall]) -> None:
 async def run_call(ctx: TurnContext, call: ToolCall) -> ToolResult:
     """Run one call through every hook and store its result."""
     registered = ctx.engine.tools.get(call.name)
+    notes: list[str] = []
     try:
         tool = _find_tool(ctx, registered, call)
         # A separate context, because calls may run in parallel.
         ctx = TurnContext(ctx.engine, ctx.state, ctx.active, tool)
         ignored = tool.ignorable_arguments(call.arguments)
+        notes += filter(None, ignored.values())
         kept = {name: value for name, value in call.arguments.items() if name not in ignored}
         call = _check_arguments(tool, replace(call, arguments=kept))
         result = await _run_guarded(ctx, tool, call)
-        result = replace(result, notes=(*result.notes, *filter(None, ignored.values())))
+        notes += filter(None, [missing_workspace_note(ctx, result)])
     except CallResolved as resolved:
         result = resolved.result
+        notes = notes if result.ok else []
+    # What concerns this call alone is added last: a cache would repeat it with another call.
     result = await ctx.engine.bus.pipeline(
         "post_tool",
         ctx,
         result,
-        finish=lambda changed: _readable_result(replace(changed, call=call)),
+        finish=lambda changed: _readable_result(
+            replace(changed, call=call, notes=(*changed.notes, *notes))
+        ),
     )
     ctx.active_turn.finish_call(ctx.engine.journal, result)
     if registered is None or not registered.read_only:
@@ -213,6 +223,7 @@ async def _call_function(
             async with ctx.state.threads:
                 value = await asyncio.get_running_loop().run_in_executor(_THREADS, work)
         await ctx.active_turn.pass_point("mid-tool")
+        _require_awaited(value)
         return _as_result(call, value)
     except (Refused, PermissionError) as error:
         return _error_result(call, f"Denied: {error}")
@@ -220,8 +231,12 @@ async def _call_function(
         return _error_result(call, f"Error: {error}")
     except BaseException as error:
         reraise_control_flow(error)
-        log.warning("tool %s failed", tool.name, exc_info=error)
-        return _error_result(call, f"Error: {tool.name} failed: {describe(error)}")
+        log.warning("tool %s of plugin %s failed", tool.name, tool.plugin, exc_info=error)
+        reason = describe(error)
+        ctx.engine.bus.signals.send_failure(
+            tool.plugin, f"tool {tool.name}", reason + error_location(error), ctx=ctx
+        )
+        return _error_result(call, f"Error: {tool.name} failed: {reason}")
 
 
 def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
@@ -230,6 +245,16 @@ def _run_sync(tool: Tool, arguments: dict[str, Any]) -> Any:
     except (StopIteration, GeneratorExit) as error:
         # A future cannot carry these two exceptions.
         raise RuntimeError(f"it raised {type(error).__name__}") from error
+
+
+def _require_awaited(value: object) -> None:
+    """Raise TypeError if the tool returned a coroutine, which it forgot to await."""
+    if inspect.iscoroutine(value):
+        value.close()
+        raise TypeError(
+            f"it returned a coroutine; define the tool with `async def` and write "
+            f"`await {value.__qualname__}(…)`"
+        )
 
 
 def _as_result(call: ToolCall, value: object) -> ToolResult:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..requests import ModelRequest, ModelResponse, WireRequest
     from ..tool_results import ToolResult
     from ..turns import Turn
-    from ..verdicts import Verdict
+    from ..verdicts import Continue, Verdict
 
     CallModel: TypeAlias = Callable[[ModelRequest], Awaitable[ModelResponse]]
     ModelMiddleware: TypeAlias = Callable[[ModelRequest, CallModel], Awaitable[ModelResponse]]
@@ -90,6 +90,16 @@ class TurnHooks:
 
         ``replace(result, text=…)`` changes what the model reads; ``notes`` are appended last and
         never truncated.
+        """
+
+    @spec("collect", None)
+    def post_answer(
+        self, ctx: Context, turn: Turn
+    ) -> MaybeAwaitable[Continue | list[Continue] | None]:
+        """When the model has answered and the turn would end: return ``Continue`` to go on.
+
+        The model reads the reason and is called again; ``turn.reply`` is the answer so far, and
+        ``turn.continued`` counts how often the turn went on. It does so at most five times.
         """
 
     @spec("observe", None, background=True)

@@ -35,13 +35,17 @@ def due(connection: Connection, component: str, steps: Sequence[Migration]) -> l
             )
         step = known.pop(row["number"], None)
         if step is None:
-            raise StoreError(
-                f"The tables of {component} are newer than this version (migration {row['number']})"
-                ". Update hookline, or restore the newest of its backups."
-            )
+            raise StoreError(_newer_tables(component, row["number"]))
         if checksum(step) != row["checksum"]:
             raise StoreError(
                 f"Migration {step.number} ({step.name}) of {component} was changed after it "
                 "was applied. Restore the file and add a new step instead."
             )
     return list(known.values())
+
+
+def _newer_tables(component: str, number: int) -> str:
+    """What to do about tables that a later version of a component has migrated."""
+    what = f"The tables of {component} are newer than this version (migration {number})."
+    owner = component if component.startswith("plugin ") else "hookline"
+    return f"{what} Update {owner}, or restore the newest of its backups."

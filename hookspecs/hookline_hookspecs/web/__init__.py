@@ -8,6 +8,7 @@ Import it in the module of the page, not in the plugin's module, so that a start
 server does not import it.
 """
 
+from .language import ENGLISH, N_, Language, format_number, language, speaking, t, tn, translate
 from .requests import (
     FLASH,
     IDENTITY,
@@ -22,17 +23,7 @@ from .requests import (
     query_params,
     read_form,
 )
-from .server import (
-    Device,
-    Keys,
-    LoginLink,
-    PageLink,
-    Renderer,
-    SessionBranches,
-    TurnViews,
-    WebChange,
-    WebServer,
-)
+from .server import Device, Keys, LoginLink, PageLink, Renderer, TurnViews, WebChange, WebServer
 from .tables import TABLES_TASK, create_tables
 from .views import (
     Action,
@@ -67,8 +58,10 @@ from .views import (
 )
 
 __all__ = [
+    "ENGLISH",
     "FLASH",
     "IDENTITY",
+    "N_",
     "TABLES_TASK",
     "Action",
     "Actions",
@@ -85,6 +78,7 @@ __all__ = [
     "Group",
     "Identity",
     "Keys",
+    "Language",
     "Link",
     "LoginLink",
     "Markdown",
@@ -96,7 +90,6 @@ __all__ = [
     "Renderer",
     "RequestLike",
     "Row",
-    "SessionBranches",
     "SiteRoute",
     "Stat",
     "Stats",
@@ -114,9 +107,15 @@ __all__ = [
     "WebServer",
     "build_path",
     "create_tables",
+    "format_number",
     "identity",
+    "language",
     "path_param",
     "query_params",
     "read_form",
+    "speaking",
+    "t",
+    "tn",
+    "translate",
     "view_as_json",
 ]

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from ..errors import HooklineError
 from ..parts import Route
 from ..people import WebRole
+from .language import t
 from .views import Link
 
 T = TypeVar("T")
@@ -24,8 +25,8 @@ class SiteRoute(Route):
     """A route whose ``path`` starts at the root of the server instead of below ``/PLUGIN``.
 
     If two routes have the same method and path, the second is refused with an error that names both
-    plugins. ``rate`` limits the requests of one person per minute; 0 means 120 for API keys and no
-    limit for others.
+    plugins. ``rate`` limits the requests per minute of one person or, if ``auth`` is ``none``, of
+    one address; 0 means 120 for API keys and no limit for others.
     """
 
     rate: int = 0
@@ -111,7 +112,7 @@ def identity(request: RequestLike) -> Identity:
     """Return who sent the request. Raises :class:`Problem` (401) without a login."""
     found = request.scope.get(IDENTITY)
     if not isinstance(found, Identity):
-        raise Problem(401, "unauthorized", "You are not signed in.", "Run `hookline web`.")
+        raise Problem(401, "unauthorized", t("You are not signed in."), t("Run `hookline web`."))
     return found
 
 
@@ -124,7 +125,7 @@ def query_params(request: RequestLike) -> dict[str, str]:
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100))
     except ValueError:
-        raise Problem(400, "bad_query", "The query string is invalid.") from None
+        raise Problem(400, "bad_query", t("The query string is invalid.")) from None
 
 
 def path_param(request: RequestLike, name: str) -> str:
@@ -162,16 +163,17 @@ class Paging:
         """Return the rows of this page from the list of all rows."""
         return rows[self.offset : self.offset + self.size]
 
-    def link(self, found: int, text: str = "Older") -> Link | None:
+    def link(self, found: int, text: str = "") -> Link | None:
         """Return the link to the next page, or None if this is the last.
 
         Args:
             found: the number of rows that were fetched from ``offset`` on.
+            text: the text of the link, ``Older`` if empty.
         """
         if found <= self.size:
             return None
         more = urlencode([*self.params, ("from", str(self.offset + self.size))])
-        return Link(text, f"{self.path}?{more}")
+        return Link(text or t("Older"), f"{self.path}?{more}")
 
 
 async def read_form(request: RequestLike) -> dict[str, str]:
@@ -183,4 +185,6 @@ async def read_form(request: RequestLike) -> dict[str, str]:
         text = (await request.body()).decode("utf-8")
         return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=1000))
     except ValueError:
-        raise Problem(400, "bad_form", "The form could not be read.", "Submit it again.") from None
+        raise Problem(
+            400, "bad_form", t("The form could not be read."), t("Submit it again.")
+        ) from None

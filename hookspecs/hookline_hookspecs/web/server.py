@@ -132,20 +132,6 @@ class Keys(Protocol):
         """Return the owner of a Bearer token, or None."""
 
 
-class SessionBranches(Protocol):
-    """Copies sessions, so that a conversation can continue from an earlier message; offered by
-    ``web-server``."""
-
-    async def copy(
-        self, session_id: str, new: str, chat: tuple[str, str], before: int | None = None
-    ) -> bool:
-        """Copy a session to the new id ``new`` in the chat ``(channel, chat id)``.
-
-        Copies the messages before the sequence number ``before``, by default all but a turn that is
-        running. Return False if the session is not stored. Raises ``StoreError``.
-        """
-
-
 class TurnViews(Protocol):
     """Shows details of a turn; plugins that have some add it with ``host.services.add``."""
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
+from .language import N_
+
 Tone: TypeAlias = Literal["neutral", "good", "warning", "bad"]
 """The meaning of a colour. The text must say the same in words."""
 
@@ -98,7 +100,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Row]
     title: str = ""
-    empty: str = "Nothing here yet."
+    empty: str = N_("Nothing here yet.")
     more: Link | None = None
 
 
@@ -178,8 +180,8 @@ class Field:
     """An input of a form.
 
     A ``secret`` can be set but is never shown; its ``value`` is whether there is one. ``yaml`` is a
-    text area for a value of any shape. ``choices`` are the options of a ``choice``. ``error`` is
-    shown next to the input.
+    text area for a value of any shape. ``choices`` are the options of a ``choice``, and ``labels``
+    what some of them are called. ``error`` is shown next to the input.
     """
 
     name: str
@@ -190,6 +192,7 @@ class Field:
     help: str = ""
     required: bool = False
     error: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,7 @@ class Form:
 
     path: str
     fields: Sequence[Field]
-    submit: str = "Save"
+    submit: str = N_("Save")
     title: str = ""
     confirm: str = ""
     get: bool = False

@@ -160,6 +160,9 @@ def test_duplicate_command_names_both_packages(machine: Machine, site: Site) -> 
         "hookline: warning: dist-count and dist-other both bring `hookline count`; "
         "that of dist-count is used" in done.err
     )
+    sentence = "its command `hookline count` is not used: plugin count has one of this name"
+    assert sentence in machine.run("plugins", "list").out
+    assert f"plugin other: {sentence}" in machine.run("doctor", "--offline").out
     machine.config("plugins: {other: true}\n")
     alone = machine.run("count")
     assert (alone.out, "warning" in alone.err) == ("False True\n", False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,6 +134,29 @@ def test_plugin_without_guards_is_off_after_three_failures_with_a_notice(harness
     (notice,) = [notice for notice in outcome.notices if "Plugin bad" in notice.text]
     assert MOON in notice.text
     assert "off for this session" in notice.text
+
+
+def test_failures_count_by_session_and_over_restarts(harness: Make, tmp_path: Path) -> None:
+    class Bad(Plugin[NoConfig]):
+        @hookimpl
+        def start_of_turn(self) -> None:
+            raise ValueError(MOON)
+
+    def notices(session: str) -> list[str]:
+        h = harness(Bad, home=tmp_path / "home", model=["well"], strict=False)
+        failures = collect_failures(h)
+        outcome = h.send("go", session=session)
+        h.close()
+        said = [notice.text for notice in outcome.notices if "Plugin bad" in notice.text]
+        return [*said, *(failure.plugin for failure in failures)]
+
+    assert [notices("one"), notices("one"), notices("other")] == [["bad"]] * 3
+    off, failed = notices("one")
+    assert "failed 3 times in a row" in off
+    assert "/new" in off
+    assert failed == "bad"
+    assert notices("one") == [], "it stays off in this session"
+    assert notices("other") == ["bad"]
 
 
 # What there is to raise

@@ -192,6 +192,44 @@ class Dawdler(Plugin[NoConfig]):
         return "done"
 
 
+SLEEPY_PROVIDER = f"""
+import time
+from hookline.testing import ScriptedModel
+
+class Sleepy(ScriptedModel):
+    name = "sleepy"
+
+    async def send(self, wire, on_delta):
+        time.sleep({BLOCKED_SECONDS})
+        return await super().send(wire, on_delta)
+"""
+
+
+class Wrapper(Plugin[NoConfig]):
+    """Waits for the model in a middleware."""
+
+    @hookimpl
+    def around_model(self) -> Any:
+        async def middleware(request: Any, call_next: Any) -> Any:
+            return await call_next(request)
+
+        return middleware
+
+
+@pytest.mark.long
+def test_provider_that_blocks_is_named_instead_of_a_plugin_around_it(
+    harness: Make, caplog: Any
+) -> None:
+    module: dict[str, Any] = {"__name__": "sleepy_provider"}
+    exec(SLEEPY_PROVIDER, module)
+    h = harness(Wrapper, model=module["Sleepy"](["well"]), strict=False)
+    failures = collect_failures(h)
+    assert h.send("go").text == "well"
+    (line,) = [r.getMessage() for r in caplog.records if "blocks the event loop" in r.getMessage()]
+    assert line.startswith("plugin test blocks the event loop in send")
+    assert [failure.plugin for failure in failures] == ["test"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "where",

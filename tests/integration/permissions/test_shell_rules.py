@@ -130,8 +130,8 @@ def test_packaged_rules_deny_and_ask_in_the_sandbox(sandboxes: None, harness: Ma
     )
     assert plain.startswith("1\n")
     assert root == "Denied: `rm -rf /` deletes a system folder or a home, which cannot be undone"
-    assert "`sh` runs what comes from the network" in fetched
-    assert "`rm -rf .git` destroys history that git keeps" in history
+    assert "`sh` runs code from the network" in fetched
+    assert "`rm -rf .git` destroys git history" in history
     assert len(h.questions) == 2
 
 
@@ -146,7 +146,7 @@ def test_what_does_not_work_in_the_sandbox_runs_outside_if_a_rule_allows_it(
     assert built.startswith("outside\n")
     assert "very-secret" not in built
     assert not mixed.startswith("outside\n")
-    assert "`docker ps` hardly works: it needs the service of the containers" in mixed
+    assert "`docker ps` hardly works: it needs the container service" in mixed
 
 
 def test_what_does_not_work_in_the_sandbox_is_asked_about_with_the_whole_command(
@@ -160,7 +160,7 @@ def test_what_does_not_work_in_the_sandbox_is_asked_about_with_the_whole_command
     assert denied.startswith("Denied: ")
     question = h.questions[0]
     assert question.preview == command
-    assert "`docker compose up` needs the service of the containers" in question.text
+    assert "`docker compose up` needs the container service" in question.text
     assert question.choices[:3] == (
         "Allow once",
         "Allow this exact command in this session",

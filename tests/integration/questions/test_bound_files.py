@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
+from hookline.testing.harness import EveryoneMayAnswer
 from hookline_approvals import Approvals
 from hookline_files import Files
-from hookline_hookspecs import Ask, Inbound, Plugin, Question, Questions, ToolCall, hookimpl, tool
-from hookline_hookspecs.optional_services import Access, QuestionChat
+from hookline_hookspecs import Ask, Plugin, Question, Questions, ToolCall, hookimpl, tool
+from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_ONCE, StoredQuestion
 from hookline_permissions import Permissions
 from hookline_shell import Shell
@@ -52,19 +53,7 @@ class Sender(Plugin):
 
     @hookimpl
     def setup(self, host: Any) -> None:
-        host.services.provide(Access, self)
-
-    async def may_write(self, channel: str, user_id: str) -> bool:
-        return True
-
-    def is_operator(self, inbound: Inbound) -> bool:
-        return False
-
-    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
-        return True
-
-    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
-        return [QuestionChat(question.channel, question.chat_id, question.asker)]
+        host.services.provide(Access, EveryoneMayAnswer())
 
 
 def write(path: Path, text: str | None) -> None:

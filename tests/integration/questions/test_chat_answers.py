@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
+from hookline.testing.harness import EveryoneMayAnswer
 from hookline_hookspecs import (
     Ask,
     Deny,
@@ -23,7 +24,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.forms import FormField
 from hookline_hookspecs.gateway import GatewayHost
-from hookline_hookspecs.optional_services import Access, ApprovalPolicy, QuestionChat
+from hookline_hookspecs.optional_services import Access, ApprovalPolicy
 from hookline_hookspecs.questions import (
     ALLOW_ONCE,
     ALLOW_SESSION,
@@ -37,24 +38,17 @@ Make = Callable[..., Any]
 CLOSED = "That question is already answered or closed. Nothing was changed."
 
 
+class UserAndBoss(EveryoneMayAnswer):
+    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
+        return user_id in ("user", "boss")
+
+
 class People(Plugin):
     """Who may answer: user and boss. Questions are shown in the turn's own chat."""
 
     @hookimpl
     def setup(self, host: Any) -> None:
-        host.services.provide(Access, self)
-
-    async def may_write(self, channel: str, user_id: str) -> bool:
-        return True
-
-    def is_operator(self, inbound: Inbound) -> bool:
-        return False
-
-    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
-        return user_id in ("user", "boss")
-
-    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
-        return [QuestionChat(question.channel, question.chat_id, question.asker)]
+        host.services.provide(Access, UserAndBoss())
 
 
 class Work(Plugin):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,8 +34,12 @@ SCRIPT = {
     ]
 }
 BEFORE_ANSWER = ("after-question", "after-shown", "after-park")
-AFTER_ANSWER = ("after-answer", "before-tool", "mid-tool", "after-tool")
-RUNS = {"before-tool": 0, "mid-tool": None}
+AFTER_ANSWER = (
+    *("after-answer", "mid-close", "before-tool", "mid-tool", "after-tool"),
+    *("before-reply", "after-send:2"),
+)
+"""``after-send:2``: the question was the first reply."""
+RUNS = {"mid-close": None, "before-tool": 0, "mid-tool": None}
 """Of the call; once for the other points. One that had begun is not repeated."""
 
 
@@ -120,7 +126,7 @@ def test_question_of_two_sub_agents_survives_a_kill_and_both_go_on(
     assert len([text for text in texts if "Allow bash?" in text]) == 1
     assert texts.count("finished") == 1
     # At the killed points both calls may have begun, and one that had begun is not repeated.
-    least = {"before-tool": 0, "mid-tool": 1}.get(point, 2)
+    least = {"before-tool": 0, "mid-close": 0, "mid-tool": 1}.get(point, 2)
     assert least <= runs(gateways) <= 2
 
 
@@ -140,3 +146,84 @@ def test_answer_after_a_day_is_too_late(gateways: Any, api: Any) -> None:
     assert telegram.end(second) == 0
     assert any("has expired" in text for text in api.texts(BOSS))
     assert runs(gateways) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["after-answer", "mid-close", "before-reply"])
+def test_denied_call_does_not_run_after_a_kill(gateways: Any, api: Any, point: str) -> None:
+    process = gateways.start(HOOKLINE_CRASH_AT=point)
+    api.say(BOSS, "launch")
+    answer(api, "Deny")
+    assert process.wait(60) == -signal.SIGKILL
+    second = gateways.start()
+    api.find("finished", BOSS)
+    question = api.find("Allow bash?", BOSS)
+    api.wait(lambda: not question.buttons and not api.unconfirmed)
+    assert telegram.end(second) == 0
+    assert runs(gateways) == 0
+    assert api.texts(BOSS).count("finished") == 1
+
+
+@pytest.mark.slow
+def test_two_people_answer_at_once_in_two_processes_and_one_counts(gateways: Any, api: Any) -> None:
+    gateway = gateways.start()
+    api.say(BOSS, "launch")
+    question = api.find("Allow bash?", BOSS)
+    code, listed = gateways.run("questions", "--json")
+    assert code == 0
+    (stored,) = json.loads(listed.splitlines()[-1])
+    with ThreadPoolExecutor() as pool:
+        command = pool.submit(gateways.run, "questions", "answer", stored["id"], "Deny")
+        api.press(question, "Allow once", BOSS)
+        denied = command.result()[0] == 0
+    api.find("finished", BOSS)
+    api.wait(lambda: not question.buttons and not api.unconfirmed)
+    assert telegram.end(gateway) == 0
+    texts = api.texts(BOSS)
+    assert ("Answered: Allow once." in texts) is not denied
+    assert any("has already answered: Deny" in text for text in texts) is denied
+    assert runs(gateways) == (0 if denied else 1)
+    assert texts.count("finished") == 1
+
+
+@pytest.mark.slow
+def test_admin_who_is_revoked_while_nobody_runs_cannot_answer(gateways: Any, api: Any) -> None:
+    first = gateways.start()
+    api.say(BOSS, "launch")
+    question = api.find("Allow bash?", BOSS)
+    polls = api.count("getUpdates") + 3
+    api.wait(lambda: api.count("getUpdates") >= polls)  # by then it knows what it has shown
+    assert telegram.end(first, signal.SIGKILL) == -signal.SIGKILL
+    others = {"admins": [f"telegram:{BOSS + 1}"]}
+    gateways.configure(SCRIPT, others, shell={}, delegate={})
+    second = gateways.start()
+    press = api.press(question, "Allow once", BOSS)
+    api.wait(lambda: press in api.answered)
+    api.wait(lambda: not api.unconfirmed)
+    code, listed = gateways.run("questions", "--kind", "approval", "--json")
+    assert [one["state"] for one in json.loads(listed.splitlines()[-1])] == ["open"]
+    assert telegram.end(second) == 0
+    assert runs(gateways) == 0
+    assert code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["after-answer", "mid-close"])
+def test_person_is_let_in_once_although_the_gateway_died(
+    gateways: Any, api: Any, point: str
+) -> None:
+    guest = BOSS + 5
+    api.room(guest)
+    process = gateways.start(HOOKLINE_CRASH_AT=point)
+    api.say(guest, "hello")
+    question = api.find("Let in", BOSS)
+    api.press(question, "Let in", BOSS)
+    assert process.wait(60) == -signal.SIGKILL
+    second = gateways.start()
+    api.wait(lambda: not question.buttons and not api.unconfirmed)
+    api.say(guest, "now")
+    api.find("finished", guest)
+    assert telegram.end(second) == 0
+    code, listed = gateways.run("pairing", "list", "--json")
+    assert code == 0
+    assert listed.count(str(guest)) >= 1

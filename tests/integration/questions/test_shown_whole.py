@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
+from hookline.testing.harness import EveryoneMayAnswer
 from hookline_approvals import Approvals
-from hookline_hookspecs import Inbound, Plugin, Questions, hookimpl, tool
+from hookline_hookspecs import Plugin, Questions, hookimpl, tool
 from hookline_hookspecs.channels import TERMINAL
-from hookline_hookspecs.optional_services import Access, QuestionChat
+from hookline_hookspecs.optional_services import Access
 from hookline_hookspecs.questions import NotShown, StoredQuestion
 
 HIDDEN = "rm -rf /srv/data"
@@ -24,25 +25,13 @@ class Work(Plugin):
     @hookimpl
     def setup(self, host: Any) -> None:
         self.ran: list[str] = []
-        host.services.provide(Access, self)
+        host.services.provide(Access, EveryoneMayAnswer())
 
     @tool(approval="it is far away")
     def launch(self, target: str) -> str:
         """Launch something."""
         self.ran.append(target)
         return "launched"
-
-    async def may_write(self, channel: str, user_id: str) -> bool:
-        return True
-
-    def is_operator(self, inbound: Inbound) -> bool:
-        return False
-
-    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
-        return True
-
-    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
-        return [QuestionChat(question.channel, question.chat_id, question.asker)]
 
 
 async def parked(h: Harness, target: str) -> StoredQuestion:
@@ -69,7 +58,6 @@ async def test_long_call_is_not_accepted_by_its_id(harness: Callable[..., Harnes
         await questions.answer(question.id, "1", TERMINAL, "me", shown="00000000")
     await h.channel.say(f"/questions answer {question.id} 1", chat="elsewhere")
     assert (await questions.get(question.id)).state == "open"
-    assert HIDDEN in "".join(one.text for one in h.channel.sent if one.question)
     answered = await questions.answer(question.id, f"1 {question.digest}", TERMINAL, "me")
     assert answered.answer.choice == "Allow once"
 
@@ -82,17 +70,49 @@ async def test_long_call_is_denied_without_being_read(harness: Callable[..., Har
     assert answered.answer.words == "too long"
 
 
-@pytest.mark.parametrize(("target", "typed"), [(LONG, "1"), (LONG, "/approve"), ("moon", "1")])
-async def test_call_is_accepted_in_the_chat_that_shows_it(
-    harness: Callable[..., Harness], target: str, typed: str
+async def test_chat_offers_only_to_refuse_a_long_call(harness: Callable[..., Harness]) -> None:
+    h = harness(Work, Approvals)
+    question = await parked(h, LONG)
+    (asked,) = (one for one in h.channel.sent if one.question)
+    assert asked.choices == ("Deny",)
+    assert "Allow" not in asked.text.partition("```")[2]
+    assert f"`hookline questions show {question.id}`" in asked.text
+    assert "characters are not shown here" in asked.text
+    assert len(asked.text) < 4_000
+
+
+@pytest.mark.parametrize("typed", ["1", "/approve", "press"])
+async def test_long_call_is_not_accepted_in_a_chat(
+    harness: Callable[..., Harness], typed: str
 ) -> None:
     h = harness(Work, Approvals)
-    await parked(h, target)
-    await h.channel.say(typed)
+    question = await parked(h, LONG)
+    count = len(h.channel.sent)
+    if typed == "press":
+        await h.channel.say("Allow once", kind="press", question=question.id)
+    else:
+        await h.channel.say(typed)
+    async with asyncio.timeout(10):
+        while len(h.channel.sent) == count:
+            await asyncio.sleep(0.01)
+    assert "was not shown whole" in h.channel.sent[-1].text
+    assert h.plugin(Work).ran == []
+    await h.channel.say(f"/questions answer {question.id} 1 {question.digest}")
     async with asyncio.timeout(10):
         while not h.plugin(Work).ran:
             await asyncio.sleep(0.01)
-    assert h.plugin(Work).ran == [target]
+
+
+async def test_short_call_is_accepted_in_the_chat_that_shows_it(
+    harness: Callable[..., Harness],
+) -> None:
+    h = harness(Work, Approvals)
+    await parked(h, "moon")
+    await h.channel.say("1")
+    async with asyncio.timeout(10):
+        while not h.plugin(Work).ran:
+            await asyncio.sleep(0.01)
+    assert h.plugin(Work).ran == ["moon"]
 
 
 def test_digest_is_that_of_what_is_shown_and_of_the_files() -> None:

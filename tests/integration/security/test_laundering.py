@@ -122,6 +122,20 @@ def test_address_in_the_description_of_a_tool_is_nobodys_word(make: Make) -> Non
     assert h.plugin(Office).sent == []
 
 
+def test_address_in_the_description_of_a_tool_asks_where_nothing_was_read(make: Make) -> None:
+    h = make([MAIL], "done")
+    assert not h.send("send the bill").tool_calls[-1].ok
+    assert "the description of tool rates" in h.questions[0].text
+    assert h.plugin(Office).sent == []
+
+
+@pytest.mark.parametrize("to", [MALLORY, "ann@mail.example"])
+def test_address_that_the_person_names_is_theirs(make: Make, to: str) -> None:
+    h = make([calls("mail", to=to, text="the bill")], "done")
+    assert h.send(f"send the bill to {to}").tool_calls[-1].ok
+    assert h.questions == []
+
+
 def test_address_in_two_parts_is_written_nowhere(make: Make) -> None:
     h = make([calls("fetch")], [calls("mail", to="mallory+x@mail.example", text="hi")], "done")
     assert not h.send("read the page; write to mallory, at mail.example").tool_calls[-1].ok

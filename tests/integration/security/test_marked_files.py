@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -215,6 +216,63 @@ def test_download_of_the_person_is_from_outside(marked: Make) -> None:
     except (AttributeError, OSError):
         pytest.skip("the file system has no extended attributes")
     assert Origin("outside", "https://files.example/d.txt") in origins_of(h, "later")[0]
+
+
+def test_file_behind_a_link_to_another_folder_keeps_its_mark(marked: Make, tmp_path: Path) -> None:
+    h = marked(calls("bash", command="sh show.sh"))
+    (h.workspace / "show.sh").write_text("cat linked/*.md")
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "loop").symlink_to(there)
+    note = h.workspace / "note.md"
+    (there / "copy.md").write_text(note.read_text())  # known by its content alone
+    note.unlink()
+    (h.workspace / "linked").symlink_to(there)
+    assert PAGE in origins_of(h, "later")[0]
+
+
+@pytest.mark.parametrize("wrote", [True, False], ids=["marked", "nothing marked"])
+def test_files_that_there_is_no_time_to_look_at_are_from_outside_while_anything_is_marked(
+    marked: Make, monkeypatch: pytest.MonkeyPatch, wrote: bool
+) -> None:
+    monkeypatch.setattr("hookline_provenance.marks.LOOK_SECONDS", 0)
+    elsewhere = calls("save", path="../elsewhere.md", text=SAID)
+    h = marked(calls("bash", command="sh script.sh"), first=elsewhere if wrote else calls("fetch"))
+    unchecked = Origin("outside", f"unchecked files in {h.workspace}")
+    assert (unchecked in origins_of(h, "later")[0]) == wrote
+    h.model.steps += [[calls("bash", command="cat own.md")], "done"]
+    assert "outside" not in {origin.kind for origin in origins_of(h, "named")[0]}
+
+
+def test_mark_of_one_file_is_lifted_until_it_changes(marked: Make) -> None:
+    read = calls("read_file", path="note.md")
+    h = marked(read, read)
+    (listed,) = json.loads(h.cli("provenance marks --json").stdout)
+    assert listed["path"] == str(h.workspace / "note.md")
+    assert listed["sources"] == [PAGE.source]
+    assert PAGE.source in h.cli("provenance marks").stdout
+    assert PAGE in origins_of(h, "before")[0]
+    done = h.cli(f"provenance clear {h.workspace / 'note.md'}")
+    assert "counts as the workspace's until it changes" in done.stdout
+    assert PAGE not in origins_of(h, "after")[0]
+    assert h.cli("provenance marks").stdout == "No file is marked.\n"
+    again = h.cli(f"provenance clear {h.workspace / 'note.md'}")
+    assert again.exit_code == 1
+    assert "is not marked" in again.stderr
+    save = calls("save", path="note.md", text=f"{SAID}!")
+    h.model.steps += [[calls("fetch")], [save], "done", [read], "done"]
+    h.send("read the page", session="tainted", approve="yes")
+    assert PAGE in origins_of(h, "changed")[0]
+
+
+def test_marks_are_listed_and_lifted_in_a_chat(marked: Make) -> None:
+    h = marked(calls("read_file", path="note.md"))
+    assert "note.md  from https://page.example/news" in h.send("/provenance").text
+    assert "until it changes" in h.send("/provenance clear note.md").text
+    assert h.send("/provenance").text == "No file is marked."
+    assert "not marked" in h.send("/provenance clear own.md").text
+    assert "is a folder" in h.send("/provenance clear sub").text
+    assert PAGE not in origins_of(h, "later")[0]
 
 
 @pytest.mark.long

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from hookline.testing import Harness, calls
-from hookline_hookspecs import Context, Plugin, command, tool
+from hookline_configure import Configure
+from hookline_hookspecs import Context, Host, Plugin, command, hookimpl, tool
 from hookline_permissions import Permissions
 from hookline_redact import Redact
 
@@ -64,6 +65,45 @@ async def test_no_model_is_called_by_a_plugins_turn_while_a_guard_is_missing(har
     turn = await host.run_turn("go", kind="job")
     assert REASON in turn.reply
     assert h.model.requests == []
+
+
+def fails(self: object, host: Host) -> None:
+    """A ``setup``."""
+    raise OSError("no disk")
+
+
+def test_guard_that_failed_in_setup_is_tried_again_at_each_message(
+    harness: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Permissions, "setup", hookimpl(fails))
+    config = {"permissions": {"deny": ["act"]}}
+    h = harness(Permissions, Work, config=config, model=[calls("act"), "done"], strict=False)
+    assert "no disk" in h.send("please act").text
+    assert "the next message tries again" in h.send("please act").text
+    assert h.model.requests == []
+    monkeypatch.undo()
+    assert h.send("please act").text == "done"
+    assert Work.done == []  # it is denied
+    assert h.states()["permissions"] == ("on", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("plugins: {permissions: false}", "hi"), ("plugins: {permissions: {mode: ask}}", "hi"),
+     ("plugins: {permissions: {mode: yolo}}", REASON), ("plugins: [", REASON), ("", REASON)],
+)  # fmt: skip
+def test_missing_guard_is_missing_until_config_turns_it_off_or_is_corrected(
+    harness: Make, text: str, answer: str
+) -> None:
+    h = harness(
+        Permissions, Configure, config={"permissions": {"mode": "yolo"}}, model=["hi"], strict=False
+    )
+    h.home.mkdir(parents=True, exist_ok=True)
+    file = h.home / "config.yaml"
+    file.write_text("plugins: {permissions: {mode: yolo}}\n")
+    assert REASON in h.send("hello").text
+    file.write_text(text)
+    assert answer in h.send("hello").text
 
 
 def test_guard_that_is_off_in_config_is_not_missing(harness: Make) -> None:

@@ -54,6 +54,10 @@ def _wheel(folder, files):
     return name
 
 
+def _source():
+    return Path("src") if Path("src").exists() else Path()
+
+
 def build_wheel(folder, config_settings=None, metadata_directory=None):
     """A wheel of what is below ``src``."""
     found = [file for file in sorted(Path("src").rglob("*")) if file.is_file()]
@@ -62,8 +66,8 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 
 def build_editable(folder, config_settings=None, metadata_directory=None):
-    """A wheel that points at ``src``."""
-    return _wheel(folder, {f"_{_stem(_project())}.pth": f"{Path('src').resolve()}\n"})
+    """A wheel that points at ``src``, or at the project's folder if it has none."""
+    return _wheel(folder, {f"_{_stem(_project())}.pth": f"{_source().resolve()}\n"})
 
 
 def build_sdist(folder, config_settings=None):

@@ -1,9 +1,9 @@
-"""Addresses without a scheme."""
+"""Addresses of APIs as people write them."""
 
 from __future__ import annotations
 
 import pytest
-from hookline.config.choose import with_scheme
+from hookline.config.choose import api_address
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,19 @@ from hookline.config.choose import with_scheme
         ("gpu-box:8000/v1", "http://gpu-box:8000/v1"),
         ("api.example.org/v1", "https://api.example.org/v1"),
         ("http://api.example.org", "http://api.example.org"),
+        ("https://api.example.org/v1/", "https://api.example.org/v1"),
+        ("http://127.0.0.1:1234/v1//", "http://127.0.0.1:1234/v1"),
+        ("127.0.0.1:1234/v1/chat/completions", "http://127.0.0.1:1234/v1"),
+        ("https://api.example.org/v1/chat/completions/", "https://api.example.org/v1"),
+        ("https://api.example.org/v1/responses", "https://api.example.org/v1"),
+        ("https://api.example.org/v1/messages", "https://api.example.org/v1"),
+        ("https://api.example.org/models", "https://api.example.org/models"),
+        ('"http://127.0.0.1:1234/v1"', "http://127.0.0.1:1234/v1"),
+        ("'localhost:1234/v1' ", "http://localhost:1234/v1"),
+        ("http:/127.0.0.1:1234", "http://127.0.0.1:1234"),
+        ("https//api.example.org/v1", "https://api.example.org/v1"),
+        ('""', ""),
     ],
 )
-def test_address_without_a_scheme_gets_one(written: str, read: str) -> None:
-    assert with_scheme(written) == read
+def test_address_is_read_as_it_was_meant(written: str, read: str) -> None:
+    assert api_address(written) == read

@@ -185,13 +185,13 @@ def test_invalid_rewrite_is_refused_with_a_reason(
 
 
 def test_context_is_replayed_with_warm_cache_and_dropped_with_cold_cache(
-    harness: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Make, tmp_path: Path, clock: Any
 ) -> None:
     h = harness(Shortens, model=["one", "two", "three"], home=tmp_path / "home")
     h.send("a")
     h.send("b")
     assert "before a" in h.model.last.messages[0].context
-    monkeypatch.setattr("hookline.clock._offset", 301.0)
+    clock.ahead = 301.0
     h.send("c")
     assert [bool(message.context) for message in h.model.last.messages] == [False] * 4 + [True]
     h.close()

@@ -65,6 +65,16 @@ def results(harness: Make, *requested: Any) -> list[str]:
         "functions.read_file:0",
         "read_file()",
         "`read_file`",
+        "<|tool|>read_file",
+        "<tool>read_file</tool>",
+        "<|channel|>commentary to=functions.read_file",
+        "to=functions.read_file",
+        "assistant<|message|>read_file",
+        "[read_file]",
+        "read_file:",
+        "tool_call: read_file",
+        'read_file{"path": "a"}',
+        "ｒｅａｄ＿ｆｉｌｅ",
     ],
 )
 def test_name_that_fits_exactly_one_tool_is_accepted(harness: Make, name: str) -> None:
@@ -74,10 +84,68 @@ def test_name_that_fits_exactly_one_tool_is_accepted(harness: Make, name: str) -
     assert h.model.requests[1].messages[1].tool_calls[0].name == "read_file"
 
 
-@pytest.mark.parametrize("name", ["read", "read_files", "remove_file", "file"])
+@pytest.mark.parametrize(
+    "name",
+    ["read", "read_files", "remove_file", "file", "read_file or write_file", "<|tool|>", "_"],
+)
 def test_name_that_fits_no_tool_is_an_error(harness: Make, name: str) -> None:
     [text] = results(harness, calls(name, path="a"))
     assert text.startswith("Error: unknown tool")
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"arguments": {"path": "a", "lines": 2}},
+        {"parameters": {"path": "a", "lines": 2}},
+        {"input": {"path": "a", "lines": 2}},
+        {"args": '{"path": "a", "lines": 2}'},
+        {"name": "read_file", "arguments": {"path": "a", "lines": 2}},
+        {"arguments": {"arguments": {"path": "a", "lines": 2}}},
+    ],
+)
+def test_arguments_that_are_wrapped_once_more_are_unwrapped(harness: Make, wrapped: Any) -> None:
+    h = harness(Tools, model=[[calls("read_file", **wrapped)], "done"])
+    [result] = h.send("go").tool_calls
+    assert (result.text, result.call.arguments) == ("a 2", {"path": "a", "lines": 2})
+    [stored] = h.model.requests[1].messages[1].tool_calls
+    assert stored.arguments == {"path": "a", "lines": 2}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"arguments": {"file": "a"}}, {"input": "a"}, {"arguments": [1]}, {"data": {"path": "a"}}],
+)
+def test_arguments_that_are_only_like_wrapped_ones_are_an_error(harness: Make, odd: Any) -> None:
+    [text] = results(harness, calls("read_file", **odd))
+    assert text.startswith("Error: read_file ")
+
+
+def test_arguments_wrapped_many_times_are_an_error_if_they_do_not_fit(harness: Make) -> None:
+    deep: dict[str, Any] = {"file": "a"}
+    for _ in range(20):
+        deep = {"arguments": deep}
+    [text] = results(harness, calls("read_file", **deep))
+    assert text.startswith("Error: read_file ")
+
+
+def test_argument_that_is_called_arguments_is_kept(harness: Make) -> None:
+    class Runner(Plugin[NoConfig]):
+        @tool(read_only=True)
+        def start(self, arguments: dict[str, Any], path: str = "") -> str:
+            """Start."""
+            return str(arguments)
+
+    h = harness(Runner, model=[[calls("start", arguments={"path": "a"})], "done"])
+    assert h.send("go").tool_calls[0].text == "{'path': 'a'}"
+
+
+def test_stop_without_a_word_says_that_a_filter_may_be_the_cause(harness: Make) -> None:
+    h = harness(model=[ModelResponse((), "refusal"), ModelResponse((TextBlock("I"),), "refusal")])
+    assert "content filter stopped it" in h.send("go").text
+    outcome = h.send("again")
+    assert outcome.text == "I"
+    assert "content filter ended the answer here" in outcome.notices[0].text
 
 
 def test_null_for_an_optional_argument_counts_as_left_out(harness: Make) -> None:
@@ -104,6 +172,14 @@ def test_unknown_arguments_are_ignored_with_a_note_where_harmless(harness: Make)
     assert empty.startswith("wrote a\n\nNote: ")
     assert write.startswith("Error: write_file has no argument 'dry_run'")
     assert "did you mean 'lines'?" in typo
+
+
+def test_unknown_argument_that_is_only_a_little_like_another_is_ignored(harness: Make) -> None:
+    unlike, alias = results(
+        harness, calls("read_file", path="a", listing="all"), calls("read_file", file_path="a")
+    )
+    assert unlike.startswith("a 10\n\nNote: read_file has no argument 'listing'")
+    assert "did you mean 'path'?" in alias
 
 
 def test_call_ids_are_unique_in_a_session(harness: Make) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import Context, Inbound, Plugin, command, tool
+from hookline_hookspecs import Context, Inbound, Plugin, ToolError, command, tool
 from hookline_hookspecs.plugin import NoConfig
 
 Make = Callable[..., Any]
@@ -115,3 +115,58 @@ def test_resumed_turn_keeps_its_workspace(
     h = harness(Where, home=home, model=["taken up", "next"])
     ask(h, "and now?", None)
     assert h.model.requests[0].messages[-1].blocks[0].text == str(folder)
+
+
+class Mover(Plugin[NoConfig]):
+    """Moves its workspace, and reads in it."""
+
+    @tool
+    def move(self, ctx: Context, to: str) -> str:
+        """Move."""
+        ctx.paths.workspace.rename(to)
+        return "moved"
+
+    @tool(read_only=True)
+    def look(self, ctx: Context) -> str:
+        """Look."""
+        try:
+            return (ctx.paths.workspace / "a").read_text()
+        except OSError as error:
+            raise ToolError(str(error.strerror)) from error
+
+
+def test_a_workspace_that_was_moved_is_told_once_and_found_again(
+    harness: Make, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    steps = [calls("look"), calls("move", to=str(elsewhere)), calls("look"), "It is away."]
+    h = harness(Mover, model=steps)
+    h.workspace.mkdir(parents=True)
+    (h.workspace / "a").write_text("here")
+    moved = h.send("move it")
+    before, moving, after = moved.tool_calls
+    assert before.text == "here"
+    assert "does not exist any more" in moving.text
+    assert str(h.workspace) in after.text
+    assert "does not exist any more" in after.text
+    told = [one.text for one in moved.notices if "does not exist any more" in one.text]
+    assert len(told) == 1
+    assert "hookline chat --continue" in told[0]
+    h.model.steps += ["Still away.", calls("look"), "Here."]
+    assert not h.send("and now?").notices
+    assert "does not exist any more" in h.model.requests[-1].messages[-1].context
+    elsewhere.rename(h.workspace)
+    again = h.send("I have put it back")
+    assert "exists again" in h.model.requests[-2].messages[-1].context
+    assert again.tool_calls[0].text == "here"
+
+
+def test_a_chats_own_folder_is_created_again(harness: Make) -> None:
+    h = harness(
+        Where, core={"workspace": "."}, model=[calls("where"), "there", calls("where"), "there"]
+    )
+    own = Path(ask(h, "first", None).messages[2].blocks[0].text)
+    own.rmdir()
+    ask(h, "second", None)
+    assert own.is_dir()
+    assert "it is empty now" in str(h.model.requests[-1].messages)

@@ -83,7 +83,7 @@ def test_value_outside_the_choices_gives_a_plain_error(harness: Make) -> None:
     assert h.cli("alone paint red").stdout == "red\n"
     done = h.cli("alone paint green")
     assert done.exit_code == 2
-    assert "Invalid value for 'colour': 'green' is not one of 'red', 'blue'." in done.stderr
+    assert "Invalid value for 'COLOUR': 'green' is not one of 'red', 'blue'." in done.stderr
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -133,7 +133,7 @@ def test_help_shows_docstrings_and_options(harness: Make) -> None:
     h = harness(Notes)
     assert "Commands in a group." in h.cli("in group --help").stdout
     told = h.cli("in group deep keep -h").stdout
-    assert "Usage: hookline in group deep keep [OPTIONS] {word}" in told
+    assert "Usage: hookline in group deep keep [OPTIONS] WORD" in told
     assert "Keep a word." in told
     assert "--times" in told
     assert "keep" in h.cli("alone --help").stdout

@@ -90,6 +90,29 @@ class Speaks(Plugin[NoConfig]):
         return Section("guidance", "Speak up.")
 
 
+def test_a_test_finds_programs_where_an_earlier_one_had_its_workspace(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        from hookline_hookspecs.own_programs import own_program
+
+        places = []
+
+        def test_one(harness):
+            h = harness(model=["a"])
+            h.send("hi")
+            (h.workspace / "tool").touch(mode=0o755)
+            places.append(str(h.workspace))
+            assert own_program("tool", places[0]) is None
+
+        def test_two():
+            assert own_program("tool", places[0])
+        """
+    )
+    pytester.runpytest("-p", "no:asyncio", "-p", "no:randomly").assert_outcomes(passed=2)
+
+
 @pytest.mark.parametrize(("settings", "spoken"), [({}, True), (False, False)])
 def test_harness_config_false_switches_a_plugin_off(
     harness: Make, settings: Any, spoken: bool

@@ -136,10 +136,10 @@ class GuardedHttp:
     policy: checks names and addresses. timeout: seconds for one call, from the first lookup to the
     last byte, including redirects. max_redirects: the maximum number. max_bytes: the maximum size
     of a body, both as sent and decompressed. resolve: resolves a name and port to IP addresses; by
-    default the system's resolver. ssl_context: verifies servers; by default with the system's
-    certificates. chat: returns the chat that the running task works for, so that one chat's
-    requests do not block those of others (see `RequestSlots`); waiting for a slot does not count
-    against the time limit.
+    default the system's resolver. ssl_context: verifies servers; by default with the certificates
+    that SSL_CERT_FILE or SSL_CERT_DIR names, or else with the system's. chat: returns the chat that
+    the running task works for, so that one chat's requests do not block those of others (see
+    `RequestSlots`); waiting for a slot does not count against the time limit.
 
     No proxy, cookie or credential is taken from the environment or kept between calls. One instance
     can serve any number of calls at once. Every method raises HttpRefused for what is not allowed

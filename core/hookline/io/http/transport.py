@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import httpcore2
 import httpx2
+from hookline_hookspecs.plain_http import plain_http_advice
 
 from .addresses import Target
 from .errors import HttpFailed
@@ -31,6 +33,8 @@ ENCODINGS = "gzip, deflate"
 """The only accepted compressions."""
 DIAL_SECONDS = 5.0
 """Seconds to connect to each address of a name; the whole call has its own limit."""
+HANDSHAKE_SECONDS = 10.0
+"""Seconds to begin TLS."""
 
 _Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 _LOOK_UPS = ThreadPoolExecutor(MAX_TOTAL, "hookline-look-up")
@@ -108,7 +112,7 @@ class Transport:
     ) -> None:
         self._backend = _JudgedBackend(policy, resolve or resolve_name)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context or _system_certificates(),
+            ssl_context=context or _certificates(),
             max_connections=100,
             max_keepalive_connections=0,
             network_backend=self._backend,
@@ -128,9 +132,19 @@ class Transport:
             # Use the host and port that were checked instead of parsing the URL again.
             scheme, host, port = target.origin
             url = httpcore2.URL(scheme=scheme, host=host, port=port, target=request.url.raw_path)
-            raw = await self._pool.handle_async_request(
-                httpcore2.Request(method, url, headers=request.headers.raw, content=content)
+            sent_request = httpcore2.Request(
+                method,
+                url,
+                headers=request.headers.raw,
+                content=content,
+                extensions={"timeout": {"connect": HANDSHAKE_SECONDS}},
             )
+            try:
+                raw = await self._pool.handle_async_request(sent_request)
+            except (httpcore2.ConnectTimeout, httpcore2.ConnectError):
+                if advice := await plain_http_advice(target.url, self.connect):
+                    raise HttpFailed(f"{target.url[:200]} cannot be reached: {advice}.") from None
+                raise
         body = _Body(raw, target.url, cap)
         response = httpx2.Response(raw.status, headers=raw.headers, stream=body, request=request)
         if fault := _header_fault(response):
@@ -154,10 +168,29 @@ class Transport:
         await self._pool.aclose()
 
 
-@cache
-def _system_certificates() -> ssl.SSLContext:
+CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+def _certificates() -> ssl.SSLContext:
+    """Trusts the certificates that the environment names, or else those of the system.
+
+    Raises HttpFailed.
+    """
+    named = tuple(os.environ.get(name) for name in CERTIFICATE_VARIABLES)
+    try:
+        return _ssl_context(named)
+    except OSError as error:
+        name = CERTIFICATE_VARIABLES[0]
+        raise HttpFailed(
+            f"{name} names {named[0]}, from which no certificates can be read "
+            f"({error.strerror or error}). Name a PEM file, or unset {name}."
+        ) from error
+
+
+@lru_cache(1)
+def _ssl_context(_named: object) -> ssl.SSLContext:
     """Cached for all clients of the process, because loading the certificates takes 20 ms."""
-    return httpx2.create_ssl_context(trust_env=False)
+    return httpx2.create_ssl_context()
 
 
 async def _dialled(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from hookline_hookspecs import FileRisk
 from hookline_hookspecs.own_code import WHAT_TO_DO, own_code, own_code_around
+from hookline_hookspecs.sentences import N_
 
 from . import known_places
 from .file_access import (
@@ -97,8 +98,9 @@ class PathGuard:
         for place in dict.fromkeys((asked, real_path(asked) or asked)):
             if known := known_places.caution(place) or self._of_person(place):
                 is_name = known.name.lower() == Path(text).name.lower()
-                name = "it" if is_name else repr(known.name)
-                return f"{shown(text)} is a control file: {name} {known.what}."
+                if is_name:
+                    return N_(f"{shown(text)} is a control file: it {known.what}.")
+                return N_(f"{shown(text)} is a control file: '{known.name}' {known.what}.")
         return None
 
     def protection(self, path: str, workspace: Path | None = None) -> str | None:

@@ -65,8 +65,9 @@ LEFT JOIN outbox o ON o.id = c.reply_id
 WHERE c.closed = 0 AND q.state NOT IN ('open', 'held') AND (o.state IS NULL OR o.state <> 'sending');
 
 -- name: withdraw_reply!
--- A reply that was not sent yet is not sent any more.
-UPDATE outbox SET state = 'failed' WHERE id = :id AND state = 'pending';
+-- A reply that was not sent yet is not sent any more. It may be withdrawn twice, if a process died in between.
+UPDATE outbox SET state = 'failed'
+WHERE id = :id AND (state = 'pending' OR (state = 'failed' AND delivered_id IS NULL));
 
 -- name: close_question_chat!
 UPDATE question_chats SET closed = 1

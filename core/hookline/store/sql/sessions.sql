@@ -46,6 +46,9 @@ UPDATE sessions SET title = :title WHERE id = :id;
 -- name: set_model!
 UPDATE sessions SET model = :model WHERE id = :id;
 
+-- name: set_failures!
+UPDATE sessions SET failures = :failures WHERE id = :id;
+
 -- name: set_question!
 UPDATE sessions SET question = :question WHERE id = :id;
 

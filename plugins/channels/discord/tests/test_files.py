@@ -132,6 +132,23 @@ def test_threads_setting_opens_thread_per_session(talk: Any, api: DiscordApi) ->
     assert one.do(api.find, "fourth").chat == again.id
 
 
+@pytest.mark.long
+def test_rest_of_a_paste_goes_to_the_thread_of_its_first_part(talk: Any, api: DiscordApi) -> None:
+    one = talk(threads=True)
+    one.ask("read it", "read that")
+    room = api.channel(api.guild())
+    parts = [f"<@{BOT_ID}> " + "word " * 390, "more " * 390, "the end"]
+    begun, *_ = [api.say(room, part, ANN) for part in parts]
+    assert one.do(api.find, "read it").chat == begun.id
+    (request,) = one.harness.model.requests
+    asked = request.messages[-1].blocks[0].text
+    assert "word" in asked
+    assert "more" in asked
+    assert asked.endswith("the end")
+    other = api.say(room, f"<@{BOT_ID}> something new", ANN)
+    assert one.do(api.find, "read that").chat == other.id
+
+
 @pytest.mark.slow
 def test_agent_adds_reactions_and_opens_thread(talk: Any, api: DiscordApi) -> None:
     one = talk()

@@ -270,7 +270,7 @@ def test_doctor_checks_the_bot_token(api: DiscordApi, gateways: Gateways) -> Non
     _, output = gateways.run("doctor", DISCORD_BOT_TOKEN=stranger)
     assert "Discord rejected discord.token" in output
     _, output = gateways.run("doctor", "--offline", DISCORD_BOT_TOKEN=stranger)
-    assert "the token looks valid; not tried offline" in output
+    assert "the token looks valid; not tested offline" in output
     assert stranger not in gateways.said
 
 

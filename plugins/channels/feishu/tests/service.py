@@ -3,6 +3,7 @@ refused where the service refuses it."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from dataclasses import dataclass, field
@@ -207,8 +208,21 @@ class Service:
         found = self.messages.get(id_)
         if found is None:
             raise ApiError(230001, "invalid message_id")
-        inner = [one.item() | {"upper_message_id": id_} for one in self.merged.get(id_, [])]
-        return {"data": {"items": [found.item(), *inner]}}
+        inner = [
+            self._shown(one, query) | {"upper_message_id": id_} for one in self.merged.get(id_, [])
+        ]
+        return {"data": {"items": [self._shown(found, query), *inner]}}
+
+    def _shown(self, message: Message, query: dict[str, str]) -> dict[str, Any]:
+        """A message as it is read: a card of the app as it was sent only if one asks for that."""
+        item = message.item()
+        if message.type != "interactive" or not message.is_app or message.is_deleted:
+            return item
+        body = self.cards[message.card].body if message.card else message.body
+        if query.get("card_msg_content_type") != "user_card_content":
+            sorry = {"tag": "text", "text": "请升级至最新版本客户端，以查看内容"}
+            body = {"title": None, "elements": [[sorry]]}
+        return {**item, "body": {"content": json.dumps(body, ensure_ascii=False)}}
 
     def listed(self, query: dict[str, str], body: Any, size: int) -> Any:
         kind, container = query.get("container_id_type"), query.get("container_id", "")
@@ -240,7 +254,7 @@ class Service:
         at = int(query.get("page_token") or "0")
         page = found[at : at + count]
         has_more = at + count < len(found)
-        data = {"items": [one.item() for one in page], "has_more": has_more}
+        data = {"items": [self._shown(one, query) for one in page], "has_more": has_more}
         return {"data": data | ({"page_token": str(at + count)} if has_more else {})}
 
     # Files, reactions, chats

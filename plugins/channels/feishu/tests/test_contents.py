@@ -6,13 +6,15 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from .conftest import BOSS, ECHO, Gateways, end
+from .contents import Message
 from .feishu import Feishu
-from .service import BOT
+from .service import APP, BOT
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,45 @@ def test_reply_to_agents_or_own_message_is_quoted(
     mine, yours = _read(gateways, chat)[1:]
     assert mine.endswith(', quoting your message: "answered"⟧\nare you sure?')
     assert yours.endswith(', quoting their own message: "my plan"⟧\ndo it')
+
+
+def test_quoted_card_of_the_agent_says_what_it_said(
+    feishu: Feishu, gateways: Gateways, chat: str
+) -> None:
+    element = {"tag": "markdown", "content": "the plan", "element_id": "words"}
+    card = json.dumps({"schema": "2.0", "body": {"elements": [element]}})
+    shown = feishu.write(chat, "interactive", card, APP, is_app=True)
+    feishu.say(chat, "are you sure?", parent=shown)
+    feishu.find("answered", chat)
+    (text,) = _read(gateways, chat)
+    assert text.endswith(', quoting your message: "the plan"⟧\nare you sure?')
+
+
+@pytest.mark.long
+def test_quoted_conversation_and_missing_messages_are_told(
+    feishu: Feishu, gateways: Gateways, chat: str, person: str
+) -> None:
+    inner = [
+        Message(f"om_{name}{chat}", "oc_x", name, "text", json.dumps({"text": text}), 1)
+        for name, text in (("ou_bob", "ship it"), ("ou_eve", "no"))
+    ]
+    feishu.merged[f"om_merged{chat}"] = inner
+    forwarded = feishu.write(
+        chat, "merge_forward", "Merged and Forwarded Message", id_=f"om_merged{chat}"
+    )
+    gone = feishu.say(chat, "wrong")
+    _wait_for_answers(feishu, chat, 2)
+    gone.is_deleted = True
+    unknown = replace(gone, id="om_unknown")
+    for count, parent in enumerate((forwarded, gone, unknown), 3):
+        feishu.say(chat, "and this?", parent=parent)
+        _wait_for_answers(feishu, chat, count)
+    quotes = [text.partition("quoting ")[2].partition("⟧")[0] for text in _read(gateways, chat)]
+    assert quotes[2:] == [
+        f'(feishu:{person}): "(feishu:ou_bob): ship it ⏎ (feishu:ou_eve): no"',
+        'their own message: "(message that is gone)"',
+        '"somebody": "(message that cannot be read)"',
+    ]
 
 
 def test_thread_quotes_its_first_message_once(

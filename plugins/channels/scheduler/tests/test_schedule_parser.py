@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hookline_scheduler.cron_text import describe_cron
 from hookline_scheduler.errors import ScheduleError
 from hookline_scheduler.schedule_parser import (
     CronSchedule,
@@ -351,29 +352,89 @@ def test_rare_cron_time_is_found_over_several_clock_changes(zone: str) -> None:
         assert (wall.month, wall.day, wall.hour, wall.minute) == (month, 4, 0, 0)
 
 
-REFUSED = st.sampled_from(
-    [
-        "tomorrow", "tomorrow 9:00", "today", "today at noon", "today 99:00", "tomorrow at noon",
-        "every monday", "every monday at noon or so", "every weekday at 25:00", "every day at x y",
-        "every fortnight", "in a while", "*/90 * * * *", "0 */36 * * *", "0 0 */40 * *",
-        "0 9 * * * *", "9:00", "2030-01-31", "every 5 seconds",
-    ]
-)  # fmt: skip
+REFUSED = st.one_of(
+    st.sampled_from(
+        [
+            *("tomorrow", "tomorrow 9:00", "tomorrow 2:30", "tomorrow at noon", "today"),
+            *("today at noon", "today 99:00", "today 2:30", "today 0:00", "every monday"),
+            *("every monday at noon or so", "every weekday at 25:00", "every day at x y", "", "x"),
+            *("every fortnight", "in a while", "9:00", "2030-01-31", "every 5 seconds", "in 9999w"),
+            *("0 9 * * * *", "0 0 30 2 *", "61 * * * *", "every hour at 99 past", "@reboot"),
+            *("on day 40 of every month at 9:00", "on day 1 of every month at noon"),
+        ]
+    ),
+    st.builds(
+        "{} {}".format,
+        st.dates(datetime(2019, 1, 1).date(), datetime(2049, 1, 1).date()),
+        st.sampled_from(["02:30", "01:30", "00:15", "noon", "25:00"]),
+    ),
+    st.builds(
+        lambda field, step: " ".join(f"*/{step}" if n == field else "0" for n in range(5)),
+        st.integers(0, 4),
+        st.integers(0, 999_999),
+    ),
+)
+ZONES = st.sampled_from([*CHANGES, "UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu"])
 
 
-@given(REFUSED, st.integers(0, 24 * 60 - 1))
-def test_every_suggestion_is_accepted(text, minute):
-    now = datetime(2026, 11, 22, tzinfo=UTC).timestamp() + minute * 60
+@settings(max_examples=300)
+@given(REFUSED, ZONES, st.integers(0, 3 * 366 * 24 * 60))
+def test_every_suggestion_is_accepted(text, zone, minute):
+    now = datetime(2026, 1, 1, tzinfo=UTC).timestamp() + minute * 60
     try:
-        parse_schedule(text, "UTC", now)
+        parse_schedule(text, zone, now)
     except ScheduleError as error:
         for suggestion in re.findall(r'"([^"]+)"', str(error).replace(repr(text), "")):
-            if suggestion not in ("tomorrow",):
-                early = suggestion.startswith("tomorrow") and minute < 4 * 60
-                assert early or parse_schedule(suggestion, "UTC", now)
+            assert parse_schedule(suggestion, zone, now)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
+def test_suggestions_in_the_nights_of_clock_changes_are_accepted(zone):
+    for day in ("2026-03-29", "2026-10-25", "2026-03-08", "2026-11-01"):
+        midnight = datetime.fromisoformat(f"{day}T00:00").replace(tzinfo=ZoneInfo(zone)).timestamp()
+        for minute in range(-1440, 300, 15):
+            for hour in ("0:30", "1:30", "2:30", "3:30"):
+                for text in (f"{day} 0{hour}", f"today {hour}", f"tomorrow {hour}"):
+                    test_every_suggestion_is_accepted.hypothesis.inner_test(
+                        text, zone, (midnight - NEW_YEAR) // 60 + minute
+                    )
+
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["0 9 * * *", "30 18 * * 1-5", "0 9 * * 1", "0 8 * * 0,6", "5 * * * *", "0 * * * *",
+     "*/15 * * * *", "0 */6 * * *", "* * * * *", "0 9 15 * *"],
+)  # fmt: skip
+def test_description_of_a_job_is_accepted_as_a_time(expression):
+    described = describe_cron(expression)
+    assert described != expression
+    assert parse_schedule(described, BERLIN, NOW)
 
 
 @pytest.mark.parametrize("text", ["*/90 * * * *", "0 */24 * * *", "0 9 */31 * *"])
 def test_step_longer_than_its_field_is_refused(text):
     with pytest.raises(ScheduleError, match="is longer than the"):
         parse_schedule(text, "UTC", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("daily", "@daily"),
+        ("Hourly", "@hourly"),
+        ("daily at 9am", "every day 9:00"),
+        ("weekdays at 8:30", "every weekday 8:30"),
+        ("on mondays 9:00", "every monday 9:00"),
+        ("every day at noon", "every day 12:00"),
+        ("every friday at midnight", "every friday 0:00"),
+        ("every other day", "every 2 days"),
+        ("every half an hour", "every 30 minutes"),
+        ("in an hour", "in 1 hour"),
+        ("in half an hour", "in 30 minutes"),
+    ],
+)
+def test_other_words_mean_the_same(text, plain):
+    assert parse_schedule(text, "UTC", NOW) == parse_schedule(plain, "UTC", NOW)

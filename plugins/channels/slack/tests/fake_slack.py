@@ -284,7 +284,8 @@ class Slack:
                 "novel": {"x": 1},
             }
             if thread is not None:
-                message |= {"thread_ts": thread, "parent_user_id": user}
+                parent = room.messages.get(thread, {})
+                message |= {"thread_ts": thread, "parent_user_id": parent.get("user", user)}
             if files:
                 message |= {"subtype": "file_share", "upload": False}
                 message["files"] = [self.files[one] for one in files]
@@ -325,6 +326,14 @@ class Slack:
             kept = self.rooms[channel].messages[message["ts"]]
             before = dict(kept)
             kept |= {"text": text, "edited": {"user": kept["user"], "ts": self.next_ts()}}
+        self.tell_change(channel, kept, before)
+
+    def unfurl(self, channel: str, message: dict[str, Any], *shared: dict[str, Any]) -> None:
+        """Follow the links of a message, which Slack does a moment later."""
+        with self._changed:
+            kept = self.rooms[channel].messages[message["ts"]]
+            before = dict(kept)
+            kept["attachments"] = [{"is_msg_unfurl": True, **one} for one in shared]
         self.tell_change(channel, kept, before)
 
     def tell_change(self, channel: str, kept: dict[str, Any], before: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,6 +133,24 @@ def test_reply_to_own_or_agents_message_is_quoted(chat: Chat, api: BotApi) -> No
             True,
         ),
         (
+            {"external_reply": {"origin": {"type": "hidden_user", "sender_user_name": "Eve"}}},
+            '"Eve": "(message that bots cannot see)"',
+            True,
+        ),
+        (
+            {
+                "quote": {
+                    "text": "see docs",
+                    "position": 0,
+                    "entities": [
+                        {"type": "text_link", "offset": 4, "length": 4, "url": "https://a.org/b"}
+                    ],
+                }
+            },
+            'your message: "see [docs](https://a.org/b)"',
+            False,
+        ),
+        (
             {"reply_to_story": {"chat": {"id": 7, "first_name": "Carl"}, "id": 1}},
             '"Carl" (telegram:7): "(story, which bots cannot see: Carl)"',
             True,
@@ -203,6 +222,19 @@ def test_broken_entities_lose_no_text(chat: Chat) -> None:
     assert chat.turns[-1].replace("`", "") == text
 
 
+def test_addresses_of_overlapping_entities_survive(chat: Chat) -> None:
+    chat.send(
+        text="@hookline_bot old 😀 docs here",
+        entities=[
+            {"type": "blockquote", "offset": 0, "length": 30},
+            {"type": "mention", "offset": 0, "length": 13},
+            {"type": "strikethrough", "offset": 14, "length": 9},
+            {"type": "text_link", "offset": 21, "length": 9, "url": "https://a.org"},
+        ],
+    )
+    assert chat.turns == ["> ~~old 😀 [do](https://a.org)~~[cs here](https://a.org)"]
+
+
 def test_link_in_caption_and_quote_marks(chat: Chat, api: BotApi) -> None:
     caption = "this one"
     link = _entity(caption, "one", "text_link", url="https://example.org")
@@ -265,6 +297,86 @@ def test_unaddressed_rest_of_a_paste_in_a_group_belongs_to_it(chat: Chat, api: B
     api.wait(lambda: api.texts(group.id))
     (turn,) = group.turns
     assert turn.endswith(f"{first}\n{rest}")
+
+
+@pytest.mark.long
+def test_marks_and_a_mention_do_not_make_a_part_full_or_short(chat: Chat, api: BotApi) -> None:
+    first = "see docs\n" + "y" * 4070  # short of the limit, but not with the address
+    link = [{"type": "text_link", "offset": 4, "length": 4, "url": f"https://a.org/{'z' * 60}"}]
+    api.deliver("message", api.message(chat.id, text=first, entities=link))
+    api.say(chat.id, "next word")
+    api.wait(lambda: api.texts(chat.id))
+    assert chat.turns[0].endswith("yyy\nnext word")
+    mention = f"@{BOT['username']} "
+    api.say(chat.id, mention + "x" * (4096 - len(mention)))
+    api.say(chat.id, "xyz")
+    api.wait(lambda: len(api.texts(chat.id)) == 2)
+    assert chat.turns[1].endswith("xxxyz")
+    api.say(chat.id, "words " * 682 + "word")  # split where the longest part ends
+    api.say(chat.id, "next")
+    api.wait(lambda: len(api.texts(chat.id)) == 3)
+    assert chat.turns[2].endswith("word\nnext")
+
+
+def test_code_split_by_the_app_is_one_block(chat: Chat, api: BotApi) -> None:
+    for text in ("a = 1\n" * 400, "b = 2\nc = 3"):
+        code = [{"type": "pre", "offset": 0, "length": units(text.strip()), "language": "python"}]
+        api.deliver("message", api.message(chat.id, text=text.strip(), entities=code))
+    api.wait(lambda: api.texts(chat.id))
+    (turn,) = chat.turns
+    assert (turn.count("```"), turn[-26:]) == (2, "a = 1\na = 1\nb = 2\nc = 3\n```"[-26:])
+
+
+def test_each_part_of_a_reply_may_quote_the_same(chat: Chat, api: BotApi) -> None:
+    first, rest = _halves()
+    own = {"message_id": 1, "from": BOT, "chat": {"id": chat.id}, "text": "the plan"}
+    for text in (first, rest):
+        api.deliver("message", api.message(chat.id, text=text, reply_to_message=own))
+    api.wait(lambda: api.texts(chat.id))
+    (turn,) = chat.turns
+    assert turn.endswith(f'quoting your message: "the plan"⟧\n{first}\n{rest}')
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("between", ["another person", "own picture", "another topic"])
+def test_rest_of_a_paste_is_found_behind_another_message(
+    chat: Chat, api: BotApi, between: str
+) -> None:
+    first, rest = _halves()
+    group = Chat(api, chat.gateways, -chat.id)
+    api.say(group.id, f"@{BOT['username']} {first}", 31)
+    if between == "own picture":
+        api.send(group.id, "photo", b"x", 31)
+    else:
+        api.say(group.id, "lol", 32, thread=7 if between == "another topic" else None)
+    api.say(group.id, rest, 31)
+    api.wait(lambda: api.texts(group.id))
+    (turn,) = group.turns
+    assert turn.endswith(f"{first}\n{rest}")
+
+
+@pytest.mark.slow
+def test_text_at_the_end_of_a_full_page_is_read_with_its_rest(tmp_path: Path, api: BotApi) -> None:
+    """After a pause of the bot, an answer has a hundred updates, and the next one the rest."""
+    backlog = BotApi()
+    made = Gateways(tmp_path, backlog)
+    made.configure(ECHO, access={"allow": ["telegram:*"]}, telegram={"stream": False})
+    try:
+        group = Chat(backlog, made, -7007)
+        first, rest = _halves()
+        for number in range(98):
+            backlog.say(group.id, f"chatter {number}", 32)
+        parts = (f"@{BOT['username']} {first}", first, rest)
+        for part in parts:
+            backlog.say(group.id, part, 31)
+        gateway = made.start()
+        backlog.wait(lambda: backlog.texts(group.id))
+        (turn,) = group.turns
+        assert turn.endswith(f"{first}\n{first}\n{rest}")
+        assert end(gateway) == 0
+    finally:
+        made.close()
+        backlog.close()
 
 
 # Other kinds

@@ -302,7 +302,7 @@ def test_doctor_checks_the_bot_token(gateways: Gateways) -> None:
     _, output = gateways.run("doctor", TELEGRAM_BOT_TOKEN=stranger)
     assert "Telegram rejected telegram.token" in output
     _, output = gateways.run("doctor", "--offline", TELEGRAM_BOT_TOKEN=stranger)
-    assert "the token looks valid; not tried offline" in output
+    assert "the token looks valid; not tested offline" in output
 
 
 @pytest.mark.slow

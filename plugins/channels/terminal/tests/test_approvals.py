@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_keys_pick_the_choice(
     chat = terminal("chat", "--model", script(launch()))
     chat.wait_for(PROMPT)
     chat.type("go\r")
-    chat.wait_for("it cannot be undone")
+    chat.wait_for("t cannot be undone")
     chat.wait_for("│ launch moon")
     chat.wait_for(KEYS)
     chat.type(keys)
@@ -218,6 +219,27 @@ def test_several_questions_are_asked_in_turn(terminal: Callable, script: Script)
     chat.wait_for(KEYS)
     chat.type("1\r")
     chat.wait_for("│ launch mars")
-    chat.wait_for(KEYS)
+    chat.wait_for("2. Deny")
     chat.type("\x1b")
     chat.wait_for("Half of it flew.")
+
+
+STAYS = """
+  - {when: "^go", tools: [{name: launch, arguments: {target: moon}}]}
+  - {when: "launched", text: "It flew."}
+"""
+
+
+@pytest.mark.slow
+def test_approval_waits_as_long_as_the_terminal_is_open(
+    screen: Callable, script: Callable[[str], str], home: Path
+) -> None:
+    (home / "config.yaml").write_text("plugins: {asker: true, approvals: {expires: 1s}}\n", "utf-8")
+    chat = screen("chat", "--model", script(STAYS))
+    chat.wait_for("auto")
+    chat.type("go\r")
+    chat.wait_for("4. Deny")
+    chat.settle(4.0)
+    assert "4. Deny" in chat.text
+    chat.type("1\r")
+    chat.wait_for("It flew.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,7 +87,9 @@ def test_message_may_have_several_lines(terminal: Callable, script: Script, keys
     steps = '  - {when: "^hel\\\\nlo$", text: "Two lines."}\n'
     chat = terminal("chat", "--model", script(steps))
     chat.wait_for(PROMPT)
-    chat.type(f"{keys}\r")
+    for typed in (keys.removesuffix("lo"), "lo\r"):  # at once, they would be a paste
+        chat.type(typed)
+        time.sleep(0.5)
     chat.wait_for("Two lines.")
 
 
@@ -195,6 +198,7 @@ def test_replies_are_shown_once_and_in_order(terminal: Callable, script: Script)
     chat.wait_for(PROMPT)
     for number in numbers:
         chat.type(f"say {number}\r")
+        time.sleep(0.3)  # lines that come at once are one message
     for number in numbers:
         chat.wait_for(f"Number {number}.")
     chat.type("\x04")

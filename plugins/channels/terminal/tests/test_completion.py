@@ -118,6 +118,9 @@ def offered(folder: Path, typed: str) -> list[str]:
         ("@../", []),
         ("@nowhere/x", []),
         ("me@al", []),
+        ("@alpha.txt ", []),
+        ("@alpha.txt and @also", ["@alpha.txt and @also.txt"]),
+        ('@"docs/my notes.md" @also', ['@"docs/my notes.md" @also.txt']),
     ],
 )
 def test_tab_offers_completions(folder: Path, typed: str, lines: list[str]) -> None:

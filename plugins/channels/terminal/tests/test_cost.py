@@ -28,7 +28,7 @@ def test_session_cost_adds_up_and_is_shown_at_the_end(
     chat = screen("chat", "--model", f"priced/{file}", columns=160)
 
     def cost() -> float:
-        found = re.search(r"· \$([0-9.]+)$", chat.text, re.MULTILINE)
+        found = re.search(r"· \$([0-9.]+)(?: ·|$)", chat.text, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
     chat.wait_for("›")

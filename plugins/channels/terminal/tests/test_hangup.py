@@ -44,7 +44,9 @@ def test_commands_and_jobs_end_with_the_terminal(
     terminal: Callable[..., Any], script: Callable[[str], str], home: Path, work: Path, how: str
 ) -> None:
     home.mkdir(mode=0o700)
-    (home / "config.yaml").write_text("plugins: {shell: {sandbox: {enabled: false}}}\n")
+    (home / "config.yaml").write_text(
+        'plugins: {shell: {sandbox: {enabled: false}}, permissions: {allow: ["bash(*)"]}}\n'
+    )
     chat = terminal("chat", "--model", script(STEPS))
     before = termios.tcgetattr(chat._master)
     chat.wait_for("›")

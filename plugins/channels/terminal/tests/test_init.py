@@ -147,7 +147,7 @@ def test_running_local_server_is_offered_and_tried(
     assert asked["tools"]
     assert piped("config", "check").returncode == 0
     written = (home / "config.yaml").read_text("utf-8")
-    assert 'model: "vllm/large"' in written
+    assert "model: vllm/large\n" in written
     # The next shell may not have the variable.
     assert f"VLLM_BASE_URL={server.base_url}" in (home / ".env").read_text("utf-8")
 

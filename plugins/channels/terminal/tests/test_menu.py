@@ -33,6 +33,7 @@ def test_menu_offers_arguments_of_commands(
     chat.wait_for("›")
     chat.type("write it\r")
     chat.wait_for("Written.")
+    chat.settle()
     for typed, row in {
         "/model ": f"{model[:20]}",
         "/model qw": "ollama/qwen3:8b  in config.yaml, free (local)",
@@ -46,7 +47,7 @@ def test_menu_offers_arguments_of_commands(
         chat.type(typed)
         chat.wait_for(row)
         chat.type("\x1b\x1b")
-        chat.wait_until(lambda typed=typed: f"› {typed}" not in chat.text, "an empty line")
+        chat.wait_until(lambda typed=typed: f"› {typed[:-1]}" not in chat.text, "an empty line")
     chat.type("/skill wa")
     chat.wait_for("Waters plants.")
     chat.type("\t")
@@ -65,3 +66,43 @@ def test_text_typed_before_input_line_is_ready_is_sent(screen: Callable, script:
     chat.type("hello\rand more\r")
     chat.wait_for("Heard.")
     assert "› hello\n  and more\n" in chat.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40), (40, 20)])
+def test_enter_takes_the_highlighted_offer_and_does_not_send(
+    screen: Callable, script: Script, work: Path, columns: int, rows: int
+) -> None:
+    (work / "README.md").write_text("Read me.", "utf-8")
+    (work / "notes").mkdir()
+    (work / "notes" / "plan.txt").write_text("Plan.", "utf-8")
+    chat = screen("chat", "--model", script(STEPS), columns=columns, rows=rows)
+    chat.wait_for("auto")
+    chat.type("/")
+    chat.wait_for(" /compact ")
+    chat.type("sta")
+    chat.wait_for(" /status ")
+    chat.type("\r")
+    chat.wait_for("› /status\n")
+    chat.settle()
+    assert chat.scrollback.count("/status") == 1  # not sent
+    chat.type("\x15/stt")  # letters with others between
+    chat.wait_for(" /status")
+    chat.type("\x1b")
+    chat.wait_until(lambda: " /status" not in chat.text.split("›")[1], "no menu")
+    chat.type("\x15look at @READ")
+    chat.wait_for(" README.md")
+    chat.type("\t")
+    chat.wait_for("› look at @README.md")
+    chat.type("and @no")
+    chat.wait_for(" notes/")
+    chat.type("\x1b[B\x1b[A\r")
+    chat.wait_for("› look at @README.md and @notes/\n")
+    chat.settle()
+    chat.type("\r")
+    chat.wait_until(lambda: "@notes/plan.txt" in "".join(chat.lines), "the file")
+    assert "Heard." not in chat.settle()
+    chat.type("\r")
+    chat.wait_for("Heard.")
+    chat.type("/status\r")  # a whole command is sent
+    chat.wait_until(lambda: "› /status\n" in chat.scrollback, "the command")

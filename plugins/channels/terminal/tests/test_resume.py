@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,10 @@ def test_resume_switches_to_session_and_stays_there(server: OpenAIServer, chat: 
     first = re.search(r"/resume (\d{8}-[0-9a-f]{8})", screen.text)
     assert first
     _say(screen, "pears")
-    # What is typed at once after the command belongs to the session it goes to.
-    screen.type(f"/resume {first[1]}\rplums\r")
+    # What is typed right after the command belongs to the session it goes to.
+    screen.type(f"/resume {first[1]}\r")
+    time.sleep(0.1)  # in one piece, both lines would be a paste
+    screen.type("plums\r")
     screen.wait_for("It is about “apples”.")
     screen.wait_for("Answer to plums.")
     expected = ["apples", "Answer to apples.", "plums"]

@@ -71,7 +71,9 @@ def test_turn_shows_file_changes_and_command_output(open_chat: Open) -> None:
     assert "  2\n  … 22 more lines, ctrl-o shows all\n  25\n" in seen
     assert "  one\n  two\n" in seen
     assert screen.cell("line seven").fg == "green"
-    assert re.search(r"auto · \d+% of ", screen.lines[-1] or screen.text.split("\n")[-1])
+    assert re.search(
+        r"auto · (sandboxed · )?\d+% of ", screen.lines[-1] or screen.text.split("\n")[-1]
+    )
     screen.type("\x0f")
     screen.wait_until(lambda: "  17\n  18\n" in screen.scrollback, "all of the output")
     screen.type("/expand\r")
@@ -84,7 +86,7 @@ def test_turn_shows_file_changes_and_command_output(open_chat: Open) -> None:
 def test_message_typed_during_turn_is_shown_as_queued(open_chat: Open) -> None:
     screen = open_chat()
     screen.type("slow\r")
-    screen.wait_for("thinking 1 s · ctrl-c stops")
+    screen.wait_for("thinking 1 s · esc stops")
     screen.type("after\r")
     screen.wait_for("queued › after")
     screen.wait_for("second answer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,111 @@ def test_mode_and_model_are_options_of_a_session(acp_home: AcpHome) -> None:
     ]
     (changed,) = editor.of("config_option_update")
     assert _values(changed.config_options)["model"] == "test/model"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("speed", "fast", "unknown option 'speed'. Options: mode, model"),
+        ("", "", "unknown option ''"),
+        ("mode", "yolo", "unknown mode 'yolo'. Modes: ask, auto, plan"),
+        ("mode", "", "unknown mode ''"),
+        ("mode", True, "the value of mode must be a string, got True"),
+        ("model", False, "the value of model must be a string, got False"),
+        ("model", "", "unknown model ''"),
+        ("model", "test/model\nand more", "unknown model 'test/model"),
+        ("model", "no-such/model", "no-such"),
+    ],
+)
+def test_invalid_option_changes_nothing(
+    acp_home: AcpHome, option: str, value: Any, why: str
+) -> None:
+    async def work(editor: Editor) -> Any:
+        made = await editor.agent.new_session(cwd=str(acp_home.workspace))
+        change = partial(editor.agent.set_config_option, session_id=made.session_id)
+        with pytest.raises(RequestError, match=re.escape(why)):
+            await change(config_id=option, value=value)
+        with pytest.raises(RequestError, match="session no-such is not open"):
+            await editor.agent.set_config_option(
+                session_id="no-such", config_id="mode", value="ask"
+            )
+        return await change(config_id="mode", value="auto")
+
+    found, _ = acp_home.talk(work, ModesPlugin)
+    assert _values(found.config_options) == {"mode": "auto", "model": "test/model"}
+
+
+def test_options_are_changed_during_a_turn(acp_home: AcpHome) -> None:
+    """The mode applies at once; the model is set when the turn is over."""
+
+    class Slow(Plugin):
+        gate: asyncio.Event
+
+        @tool(read_only=True)
+        async def wait(self) -> str:
+            """Wait for the gate."""
+            await self.gate.wait()
+            return "waited"
+
+    model = ScriptedModel([calls("wait"), "Done.", "Again."])
+
+    async def work(editor: Editor) -> Any:
+        Slow.gate = asyncio.Event()
+        session = await editor.begin(acp_home.workspace)
+        change = partial(editor.agent.set_config_option, session_id=session)
+        turn = asyncio.ensure_future(editor.say(session, "wait"))
+        await editor.until(lambda: editor.of("tool_call_update"))
+        new_model = asyncio.ensure_future(change(config_id="model", value="test/other"))
+        mode = await change(config_id="mode", value="ask")
+        early = (turn.done(), new_model.done())
+        Slow.gate.set()
+        await turn
+        changed = await new_model
+        await editor.say(session, "again")
+        return early, _values(mode.config_options), _values(changed.config_options)
+
+    early, mode, changed = acp_home.talk(work, ModesPlugin, Slow, model=model)[0]
+    assert early == (False, False)
+    assert mode == {"mode": "ask", "model": "test/model"}
+    assert changed == {"mode": "ask", "model": "test/other"}
+    assert [one.model for one in model.requests] == ["test/model", "test/model", "test/other"]
+
+
+@pytest.mark.parametrize("how", ["load_session", "resume_session"])
+def test_options_are_restored_with_a_session(acp_home: AcpHome, how: str) -> None:
+    modes: dict[str, Mode] = {}
+
+    class KeptModes(ModesPlugin):
+        """Keeps modes over restarts."""
+
+        name = "modes"
+
+        def __init__(self, config: Any, host: Host) -> None:
+            super().__init__(config, host)
+            self.known = modes
+
+    async def begin(editor: Editor) -> str:
+        session = await editor.begin(acp_home.workspace)
+        change = partial(editor.agent.set_config_option, session_id=session)
+        await change(config_id="mode", value="ask")
+        await change(config_id="model", value="test/other")
+        await editor.say(session, "hello")
+        return session
+
+    async def again(editor: Editor) -> Any:
+        reopen = getattr(editor.agent, how)
+        opened = await reopen(cwd=str(acp_home.workspace), session_id=session)
+        fresh = await editor.agent.new_session(cwd=str(acp_home.workspace))
+        await editor.say(session, "again")
+        return opened, fresh
+
+    session, _ = acp_home.talk(begin, KeptModes, model=["Hi."])
+    model = ScriptedModel(["Hi again."])
+    (opened, fresh), _ = acp_home.talk(again, KeptModes, model=model)
+    assert _values(opened.config_options) == {"mode": "ask", "model": "test/other"}
+    assert opened.modes.current_mode_id == "ask"
+    assert _values(fresh.config_options)["model"] == "test/model"
+    assert model.requests[0].model == "test/other"
 
 
 def _values(options: Any) -> dict[str, str]:

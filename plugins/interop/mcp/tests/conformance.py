@@ -45,9 +45,8 @@ class Browser(Plugin):
     @hookimpl
     def on_question(self, ctx: Context, question: Question) -> str | None:
         """Open the page of a question, and choose what is first."""
-        page = next((word for word in question.text.split() if word.startswith("http")), None)
-        if page:
-            opened(page)
+        if question.preview.startswith("http"):
+            opened(question.preview)
         return question.choices[0] if question.choices else ""
 
 

@@ -15,6 +15,8 @@ from hookline_hookspecs import Deny, Excerpt, NoConfig, Plugin, ToolError, hooki
 from hookline_toolmark import MARK
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
+ODD_PNG = PNG + b"\xfb\xff\xfe\xfb"  # its base64 has padding, + and /
+ENCODED = base64.b64encode(ODD_PNG).decode()
 
 
 def picture(data: bytes, mime: str = "image/png") -> dict[str, Any]:
@@ -24,6 +26,25 @@ def picture(data: bytes, mime: str = "image/png") -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("data", "mime"),
+    [
+        ("\n".join([ENCODED[:20], ENCODED[20:]]), "image/png"),
+        (f"data:image/png;base64,{ENCODED}", "image/png"),
+        (ENCODED.rstrip("="), "image/png"),
+        (ENCODED.replace("+", "-").replace("/", "_"), "image/png"),
+        (ENCODED, "image/jpg"),
+        (ENCODED, "IMAGE/PNG; charset=binary"),
+    ],
+    ids=["lines", "address", "padding", "url-safe", "wrong type", "parameters"],
+)
+def test_image_is_read_as_servers_encode_it(mcp_home: Any, data: str, mime: str) -> None:
+    part = {"type": "image", "mimeType": mime, "data": data}
+    mcp_home.serve("small", mcp_home.tool("draw", {"content": [part]}))
+    (image,) = mcp_home.call("mcp__small__draw").images
+    assert (image.mime, base64.b64decode(image.data)) == ("image/png", ODD_PNG)
+
+
 def test_images_within_bounds_reach_the_model(mcp_home: Any) -> None:
     mcp_home.serve(
         "small",
@@ -36,7 +57,7 @@ def test_images_within_bounds_reach_the_model(mcp_home: Any) -> None:
     large, wrong = mcp_home.call("mcp__small__large"), mcp_home.call("mcp__small__wrong")
     assert (large.images, wrong.images) == ((), ())
     assert "larger than 5,000,000 bytes" in large.text
-    assert "not a PNG, JPEG, GIF or WebP image of the type image/svg+xml" in wrong.text
+    assert "image/svg+xml is not a PNG, JPEG, GIF or WebP image" in wrong.text
 
 
 def test_structured_content_and_errors_reach_the_model(mcp_home: Any) -> None:
@@ -334,6 +355,7 @@ def test_text_questions_are_declined_and_passed_to_the_model(mcp_home: Any) -> N
 WORDS = {
     "name": {"type": "string", "minLength": 2},
     "seats": {"type": "integer", "minimum": 1, "maximum": 8},
+    "price": {"type": "number", "maximum": 10**400},
 }
 
 

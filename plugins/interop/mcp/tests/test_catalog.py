@@ -7,6 +7,7 @@ import stat
 from typing import Any
 
 import pytest
+from hookline.testing import ScriptedModel, calls
 
 
 def test_approved_tool_is_called_by_its_full_name(mcp_home: Any) -> None:
@@ -77,8 +78,6 @@ def test_changed_tool_is_denied_and_others_are_not(mcp_home: Any, change: Any) -
 
 def test_tool_that_changes_between_two_calls_is_denied(mcp_home: Any) -> None:
     small = mcp_home.serve("small", mcp_home.tool("say"), notify=True)
-    from hookline.testing import calls
-
     agent = mcp_home.agent(model=[calls("mcp__small__say"), calls("mcp__small__say"), "done"])
 
     def change(*_: Any) -> None:
@@ -131,8 +130,6 @@ def test_changed_command_disables_the_whole_server(mcp_home: Any, change: Any) -
 
 
 def test_running_session_loses_a_changed_server(mcp_home: Any) -> None:
-    from hookline.testing import calls
-
     mcp_home.serve("small", mcp_home.tool("say"))
     agent = mcp_home.agent(model=["hello"])
     agent.send("hello", session="one")
@@ -209,7 +206,9 @@ def test_tool_listed_twice_is_not_offered(mcp_home: Any) -> None:
     "schema",
     [
         {"type": "string"},
-        {"type": "object", "properties": []},
+        False,
+        "object",
+        {"type": "object", "properties": "none"},
         {"type": "object", "required": [5]},
         {"type": "object", "properties": {"x": {"description": "y" * 50_000}}},
     ],
@@ -220,3 +219,71 @@ def test_tool_with_invalid_schema_is_not_offered(mcp_home: Any, schema: Any) -> 
     mcp_home.cli("mcp approve small --yes")
     rows = json.loads(mcp_home.cli("mcp tools small --json"))
     assert [row["tool"] for row in rows] == ["good"]
+
+
+OPEN: dict[str, Any] = {
+    "empty": {},
+    "null": None,
+    "true": True,
+    "PHP's empty object": [],
+    "no type": {"properties": {"text": {"type": "string"}}},
+    "type in capitals": {"type": "Object"},
+    "null parts": {"type": "object", "properties": None, "required": None},
+    "PHP's empty parts": {"type": "object", "properties": [], "required": []},
+    "booleans": {"type": "object", "properties": {"text": True, "no": False}},
+    "nullable": {"type": ["object", "null"]},
+}
+
+
+def test_tools_without_a_usable_schema_can_be_called(mcp_home: Any) -> None:
+    missing = mcp_home.tool("missing")
+    del missing["inputSchema"]
+    tools = [mcp_home.tool(f"t{n}", inputSchema=one) for n, one in enumerate(OPEN.values())]
+    small = mcp_home.server(missing, *tools)
+    mcp_home.config["servers"]["small"] = small.config()
+    assert "not offered" not in mcp_home.cli("mcp approve small --yes")
+    names = [f"mcp__small__{tool['name']}" for tool in (missing, *tools)]
+    model = ScriptedModel([[calls(name) for name in names], "done"])
+    results = mcp_home.agent(model=model).send("go").tool_calls
+    assert [(one.call.name, one.text) for one in results] == [(name, "{}") for name in names]
+    offered = {tool.name: tool.parameters for tool in model.requests[0].tools}
+    assert all(offered[name]["type"] == "object" for name in names)
+
+
+@pytest.mark.parametrize("schema", [{}, None, {"type": "object"}])
+def test_tool_without_a_schema_takes_any_argument(mcp_home: Any, schema: Any) -> None:
+    mcp_home.serve("small", mcp_home.tool("say", inputSchema=schema))
+    arguments = {"words": "hello", "more": {"a": [1]}}
+    assert json.loads(mcp_home.call("mcp__small__say", arguments).text) == arguments
+
+
+ODD_PARTS: dict[str, dict[str, Any]] = {
+    "annotations": {"annotations": {"readOnlyHint": "maybe"}},
+    "icons": {"icons": "star.png"},
+    "output schema": {"outputSchema": True},
+    "execution": {"execution": {"taskSupport": "maybe"}},
+    "execution of no object": {"execution": "fast"},
+    "title": {"title": 5},
+    "meta": {"_meta": []},
+    "no description": {"description": None},
+}
+
+
+def test_invalid_parts_that_are_not_needed_hold_no_tool_back(mcp_home: Any) -> None:
+    tools = [mcp_home.tool(f"t{n}", **more) for n, more in enumerate(ODD_PARTS.values())]
+    mcp_home.serve("small", *tools)
+    names = [f"mcp__small__{tool['name']}" for tool in tools]
+    agent = mcp_home.agent(model=[[calls(name) for name in names], "done"])
+    assert [one.text for one in agent.send("go").tool_calls] == ["{}"] * len(names)
+
+
+@pytest.mark.parametrize("schema", [{"type": "object", "required": ["n"]}, {"$ref": "#/no"}])
+def test_result_that_does_not_fit_its_schema_is_not_lost(mcp_home: Any, schema: Any) -> None:
+    answers = [
+        {"content": [{"type": "text", "text": "hello"}], "structuredContent": {"m": 1}},
+        {"content": [{"type": "text", "text": "hello"}]},
+    ]
+    tools = [mcp_home.tool(f"t{n}", one, outputSchema=schema) for n, one in enumerate(answers)]
+    mcp_home.serve("small", *tools)
+    agent = mcp_home.agent(model=[[calls("mcp__small__t0"), calls("mcp__small__t1")], "done"])
+    assert [one.text for one in agent.send("go").tool_calls] == ["hello", "hello"]

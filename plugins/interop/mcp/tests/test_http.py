@@ -54,7 +54,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _say(self, id_: Any, result: Any, **headers: str) -> None:
         body = json.dumps({"jsonrpc": "2.0", "id": id_, "result": result}).encode()
-        self._reply(200, body, **{"content-type": "application/json", **headers})
+        kind = "application/json"
+        if self.server.events:
+            body = b": hello\r\nevent: message\r\ndata: " + body + b"\r\n\r\n"
+            kind = "text/event-stream; charset=utf-8"
+        self._reply(200, body, **{"Content-Type": kind, **headers})
 
     def _reply(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -72,6 +76,7 @@ def site(mcp_home: Any) -> Iterator[Any]:
     """A server on loopback, named `web` in the home's config."""
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
+    made.events = False
     made.asked, made.session, made.status, made.more, made.text = [], 1, 0, {}, "hello"
     made.url = f"http://127.0.0.1:{made.server_address[1]}/mcp"
     entry = {"url": made.url, "headers": {"X-Key": "k-1"}, "approval": "never"}
@@ -96,6 +101,25 @@ def test_private_address_is_refused_unless_allowed(mcp_home: Any, site: Any) -> 
     assert "cannot reach" in output
     assert "127.0.0.1" in output
     assert site.asked == []
+
+
+def test_server_without_tls_is_told_with_the_right_address(
+    mcp_home: Any, site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hookline_mcp.guarded_http.CONNECT_TIMEOUT", 0.3)
+    mcp_home.config["servers"]["web"]["url"] = site.url.replace("http://", "https://")
+    host = site.url.split("/")[2]
+    assert f"{host} speaks plain HTTP. Write http:// instead of https://" in mcp_home.cli(
+        "mcp test web", code=1
+    )
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_text_that_the_sdk_cannot_read_is_read(mcp_home: Any, site: Any, events: bool) -> None:
+    """Half a surrogate pair, as JavaScript leaves it when it cuts a text."""
+    site.events, site.text = events, "half \ud83d, whole \U0001f600"
+    mcp_home.cli("mcp approve web --yes")
+    assert mcp_home.call("mcp__web__say").text == "half \ufffd, whole \U0001f600"
 
 
 def test_session_forgotten_by_server_is_restarted(mcp_home: Any, site: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,11 +13,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from hookline_hookspecs import HooklineError
+from hookline.testing import calls
+from hookline_hookspecs import Context, HooklineError, Plugin, Question, hookimpl
 from hookline_mcp import Mcp
 from hookline_mcp.login import log_in
 from hookline_mcp.oauth import parse_redirect
 from support.serving import serving
+from support.web import free_port
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -39,6 +40,7 @@ class Provider(BaseHTTPRequestHandler):
             self._json({"issuer": site.base, **places, **supported, **methods})
         elif parts.path == "/authorize":
             asked = {name: found[0] for name, found in parse_qs(parts.query).items()}
+            site.scopes.append(asked.get("scope", ""))
             answer = urlencode({"code": "c-1", "state": asked["state"]})
             self.send_response(302)
             self.send_header("location", f"{asked['redirect_uri']}?{answer}")
@@ -57,7 +59,9 @@ class Provider(BaseHTTPRequestHandler):
             known = asked.get("code") == "c-1" or asked.get("refresh_token") == "r-1"
             site.tokens += 1
             answer = {"access_token": f"t-{site.tokens}", "token_type": "Bearer"}
-            more = {"expires_in": site.lasts}
+            if site.scopes[-1]:
+                answer["scope"] = site.scopes[-1]
+            more = {"expires_in": 3600}
             if not (site.keeps_refresh_token and asked["grant_type"] == "refresh_token"):
                 more["refresh_token"] = "r-1"
             self._json(
@@ -65,6 +69,8 @@ class Provider(BaseHTTPRequestHandler):
             )
         elif self.headers.get("authorization") != f"Bearer t-{site.tokens}" or not site.tokens:
             self._json({}, 401)
+        elif '"tools/call"' in body and not set(site.scope.split()) <= set(site.scopes[-1].split()):
+            self._json({}, 403)
         else:
             self._rpc(json.loads(body))
 
@@ -92,7 +98,10 @@ class Provider(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, str(value))
         if status == 401:
-            self.send_header("www-authenticate", "Bearer")
+            self.send_header("www-authenticate", 'Bearer scope="read"')
+        if status == 403:
+            needed = f'Bearer error="insufficient_scope", scope="{self.server.scope}"'
+            self.send_header("www-authenticate", needed)
         self.end_headers()
         self.wfile.write(body)
 
@@ -104,12 +113,15 @@ GRANTS = ["authorization_code", "refresh_token"]
 
 
 @pytest.fixture
-def site(mcp_home: Any) -> Iterator[Any]:
-    """The server, named `web` in the home's config."""
+def site(mcp_home: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The server, named `web` in the home's config; browsers are sent back to a port of this test,
+    as others may log in at the same time."""
+    monkeypatch.setattr("hookline_mcp.oauth.DEFAULT_PORT", free_port())
     made: Any = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     made.daemon_threads = True
-    made.grants, made.tokens, made.lasts = [], 0, 3600
+    made.grants, made.tokens = [], 0
     made.keeps_refresh_token = False
+    made.scopes, made.scope = [], ""
     made.base = f"http://127.0.0.1:{made.server_address[1]}"
     entry = {"url": f"{made.base}/mcp", "auth": "oauth", "approval": "never"}
     mcp_home.config["servers"]["web"] = entry
@@ -130,6 +142,12 @@ def redirect_target(url: str) -> str:
     except urllib.error.HTTPError as answer:
         return str(answer.headers["location"])
     raise AssertionError(url)
+
+
+def expire_token(mcp_home: Any) -> None:
+    """Let the stored token have expired, as if an hour had passed."""
+    path = mcp_home.home / "mcp" / "tokens" / "web.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"expires": 1.0}), "utf-8")
 
 
 def login(mcp_home: Any, *, paste: bool, say: Any) -> str:
@@ -170,10 +188,8 @@ def test_pasted_redirect_address_logs_in(mcp_home: Any, site: Any, monkeypatch: 
 
 @pytest.mark.slow
 def test_expired_token_is_renewed_by_another_process(mcp_home: Any, site: Any) -> None:
-    site.lasts = 1
     login(mcp_home, paste=False, say=browse)
-    time.sleep(1.1)
-    site.lasts = 3600
+    expire_token(mcp_home)
     mcp_home.cli("mcp approve web --yes")
     assert mcp_home.call("mcp__web__say").text == "hello"
     assert site.grants == ["authorization_code", "refresh_token"]
@@ -181,11 +197,10 @@ def test_expired_token_is_renewed_by_another_process(mcp_home: Any, site: Any) -
 
 @pytest.mark.slow
 def test_refresh_without_a_new_refresh_token_keeps_the_old_one(mcp_home: Any, site: Any) -> None:
-    site.lasts = 1
     site.keeps_refresh_token = True
     login(mcp_home, paste=False, say=browse)
     for _ in range(2):
-        time.sleep(1.1)
+        expire_token(mcp_home)
         mcp_home.cli("mcp approve web --yes")
     stored = json.loads((mcp_home.home / "mcp" / "tokens" / "web.json").read_text("utf-8"))
     assert stored["tokens"]["refresh_token"] == "r-1"
@@ -198,6 +213,64 @@ def test_call_without_login_names_the_command(mcp_home: Any, site: Any) -> None:
     site.tokens = 0
     (mcp_home.home / "mcp" / "tokens" / "web.json").unlink()
     assert "run hookline mcp login web" in mcp_home.call("mcp__web__say").text
+
+
+class Visitor(Plugin):
+    """Opens the page of a question and confirms it after a moment; keeps what was asked."""
+
+    asked: tuple[str, ...] = ()
+    seconds = 0.1
+
+    @hookimpl
+    def on_question(self, ctx: Context, question: Question) -> str:
+        """Open the page."""
+        self.asked += (question.text,)
+        threading.Timer(self.seconds, browse, [question.preview]).start()
+        return question.choices[0]
+
+
+@pytest.mark.long
+def test_call_that_requires_a_wider_scope_asks_for_another_login(mcp_home: Any, site: Any) -> None:
+    login(mcp_home, paste=False, say=browse)
+    mcp_home.cli("mcp approve web --yes")
+    site.scope = "write"
+    agent = mcp_home.agent(Visitor, model=[calls("mcp__web__say"), "done"])
+    (result,) = agent.send("go").tool_calls
+    assert result.text == "hello"
+    assert site.scopes == ["read", "read write"]
+    (question,) = agent.plugin(Visitor).asked
+    assert "requires a login that also grants write" in question
+    assert mcp_home.call("mcp__web__say").text == "hello"
+
+
+@pytest.mark.slow
+def test_login_may_take_longer_than_a_call(mcp_home: Any, site: Any) -> None:
+    """The clock of the call stops; what remains of it is enough for a busy machine."""
+
+    class Slow(Visitor):
+        name = "visitor"
+        seconds = 9.0
+
+    login(mcp_home, paste=False, say=browse)
+    mcp_home.cli("mcp approve web --yes")
+    site.scope = "write"
+    mcp_home.config["servers"]["web"]["timeout"] = 8
+    agent = mcp_home.agent(Slow, model=[calls("mcp__web__say"), "done"])
+    assert agent.send("go").tool_calls[0].text == "hello"
+
+
+@pytest.mark.long
+def test_login_after_a_call_without_a_person_requests_the_wider_scope(
+    mcp_home: Any, site: Any
+) -> None:
+    login(mcp_home, paste=False, say=browse)
+    mcp_home.cli("mcp approve web --yes")
+    site.scope = "write"
+    refused = mcp_home.call("mcp__web__say")
+    assert "requires a login that also grants write: run hookline mcp login web" in refused.text
+    login(mcp_home, paste=False, say=browse)
+    assert site.scopes == ["read", "read write"]
+    assert mcp_home.call("mcp__web__say").text == "hello"
 
 
 @pytest.mark.parametrize(

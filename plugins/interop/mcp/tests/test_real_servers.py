@@ -71,6 +71,7 @@ def suite(packages: Path, folder: Path, *words: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.timeout(1600)  # many processes, each of which imports everything
 @pytest.mark.parametrize("revision", REQUIRED)
 def test_every_required_client_scenario_passes(
     revision: str, packages: Path, tmp_path: Path

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Narrower than what any provider takes as a property's name."""
 TEXT = {"type": "string"}
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "v": {}}}
 
 
@@ -37,7 +38,7 @@ def expect_acceptable(folded: dict[str, Any]) -> None:
     assert not {"anyOf", "oneOf", "allOf", "enum", "not", "$ref"} & set(folded)
     for one in schemas(folded):
         assert not {"$ref", "$defs", "oneOf", "allOf", "const"} & set(one)
-        assert isinstance(one.get("type", ""), str)
+        assert one.get("type", "string") in TYPES
         assert (one.get("type") == "array") == ("items" in one)
         names = one.get("properties", {})
         assert all(NAME.fullmatch(name) for name in names)
@@ -88,12 +89,40 @@ def test_arguments_reach_the_server_under_its_own_names(
         ({"properties": {"a": TEXT}}, {"type": "object", "properties": {"a": TEXT}}),
         ({"oneOf": [TEXT, False]}, {"anyOf": [TEXT]}),
         ({"$ref": "#/nowhere"}, {}),
+        ({"type": "STRING"}, TEXT),
+        ({"type": "int"}, {"type": "integer"}),
+        ({"type": ["str", "none"]}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"type": "any"}, {}),
+        ({"type": "file", "description": "f"}, {"description": "f"}),
+        ({"type": "string", "enum": []}, TEXT),
+        ({"enum": ["a", "b", "a"]}, {"enum": ["a", "b"], "type": "string"}),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True},
+         {"type": "number", "minimum": 0}),
+        ({"type": "integer", "maximum": "9", "maxLength": -1, "description": ["d"]},
+         {"type": "integer"}),
+        ({"type": "number", "maximum": float("inf"), "default": [float("nan")]},
+         {"type": "number"}),
+        ({"type": "string", "x-order": {"$ref": "#/nowhere"}, "$comment": "c"}, TEXT),
     ],
 )  # fmt: skip
 def test_parts_are_folded(part: Any, folded: Any) -> None:
     parameters, _ = fold_schema({"type": "object", "properties": {"x": part}})
     expect_acceptable(parameters)
     assert parameters["properties"] == {"x": folded}
+
+
+def test_long_list_of_values_is_told_in_the_description() -> None:
+    part = {"type": "string", "enum": [f"v{i}" for i in range(5000)], "description": "Which."}
+    parameters, _ = fold_schema({"properties": {"x": part}})
+    (folded,) = parameters["properties"].values()
+    assert "enum" not in folded
+    assert folded["description"].startswith('Which.\nOne of 5000 values, such as "v0", "v1", ')
+    assert len(json.dumps(parameters)) < 500
+
+
+@pytest.mark.parametrize("more", [{"enum": [{}]}, {"const": {}}])
+def test_values_at_the_root_are_left_out(more: dict[str, Any]) -> None:
+    expect_acceptable(fold_schema({"type": "object", "properties": {"a": TEXT}, **more})[0])
 
 
 def test_choice_at_the_root_is_told_in_the_description() -> None:

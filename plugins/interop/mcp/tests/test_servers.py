@@ -83,7 +83,7 @@ def test_servers_are_read_from_a_file_of_another_program(mcp_home: Any) -> None:
         ("{}", "it has no `mcpServers`"),
         ('{"mcpServers": {"a": 5}}', "a: expected a mapping"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "NOT_SET_HERE is not set"),
-        ('{"mcpServers": {"a": {"type": "sse", "url": "https://x"}}}', "sse is not supported"),
+        ('{"mcpServers": {"a": {"type": "sse", "command": "x"}}}', "needs a `url`"),
         ('{"mcpServers": {"a": {"args": []}}}', "either `command`"),
         ('{"mcpServers": {"": {"command": "x"}}}', "is not a valid server name"),
     ],

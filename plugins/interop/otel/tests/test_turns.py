@@ -25,6 +25,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.secrets import ProcessFilter
 from hookline_otel import Otel
+from opentelemetry.trace import get_current_span
 
 Make = Callable[..., Harness]
 USED = Usage(input=1000, cache_read=600, cache_write=100, output=50, reasoning=20)
@@ -45,6 +46,24 @@ class Work(Plugin):
     async def hand_over(self, ctx: Context) -> str:
         """Let a sub-agent work."""
         return (await self.host.run_turn("work", parent=ctx)).reply
+
+
+def test_span_of_a_tool_is_current_while_it_runs(traced: Make, collector: Any) -> None:
+    seen: list[str] = []
+
+    class Calling(Plugin):
+        @tool
+        async def call_a_server(self) -> str:
+            """Call."""
+            seen.append(f"{get_current_span().get_span_context().span_id:016x}")
+            return "called"
+
+    harness = traced(Calling)
+    harness.model.steps += [calls("call_a_server"), "done"]
+    harness.send("go")
+    harness.close()
+    assert seen == [collector.one("execute_tool call_a_server").id]
+    assert not get_current_span().get_span_context().is_valid
 
 
 def test_turn_is_one_trace_of_requests_and_tools(traced: Make, collector: Any) -> None:

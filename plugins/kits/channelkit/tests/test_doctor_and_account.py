@@ -223,7 +223,7 @@ def test_doctor_says_why_the_platform_does_not_answer(
     assert not found.ok
     assert detail in found.detail
     assert fix in found.fix
-    assert checks(pigeon_harness)["permissions"].detail.startswith("not tried")  # reported once
+    assert checks(pigeon_harness)["permissions"].detail.startswith("not tested")  # reported once
 
 
 def test_doctor_makes_no_request_offline_or_without_token(harness: MakeHarness) -> None:

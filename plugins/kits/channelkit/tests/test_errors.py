@@ -73,6 +73,16 @@ def test_connection_error_is_unknown_only_if_sent(
     assert "SECRET" not in str(found)
 
 
+def test_malformed_proxy_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("https_proxy", raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:SECRET@10.0.0.1:abc")
+    error = type("InvalidURL", (ValueError,), {})("http://me:SECRET@10.0.0.1:abc")
+    found = connection_error("The loft", error)
+    assert type(found) is PlatformError
+    assert "HTTPS_PROXY is not the address of a proxy ('10.0.0.1:abc'" in str(found)
+    assert "SECRET" not in str(found)
+
+
 @given(JSON, st.lists(st.text(max_size=3) | st.integers(-3, 3), max_size=4))
 def test_get_in_accepts_any_json(data: object, path: list) -> None:  # type: ignore[type-arg]
     get_in(data, *path, default=0)

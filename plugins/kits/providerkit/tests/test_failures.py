@@ -30,7 +30,7 @@ from hookline_providerkit import (
     error_text,
     retry_after,
 )
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 SECRET = "sk-secret-1234"
@@ -97,7 +97,7 @@ def error_body(message: str, kind: str = "invalid_request_error") -> dict[str, A
 
 
 def refused(status: int, body: Any) -> ProviderError:
-    return FAILURES.from_status(status, body, {}, model="polly")
+    return FAILURES.from_status(status, body, {}, model="polly", host="nest")
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,10 @@ def test_plugin_can_have_its_own_sentences() -> None:
 
 
 @given(st.integers(400, 599), JSON)
+@example(407, {})
 def test_error_body_of_any_shape_is_readable(status: int, body: Any) -> None:
-    for error in (refused(status, body), FAILURES.from_body(body, model="polly")):
+    in_answer = FAILURES.from_body(body, model="polly", host="nest")
+    for error in (refused(status, body), in_answer):
         assert len(str(error)) < MAX_QUOTED_CHARS + 300
         assert "\n" not in str(error)
 

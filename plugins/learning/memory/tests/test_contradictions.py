@@ -26,6 +26,18 @@ def _facts(memory: Any) -> int:
         ("The project uses Python 3.11", "The project uses Python 3.12"),
         ("Ana wohnt in Köln", "Ana wohnt in Ulm"),
         ("用户住在杭州。", "用户住在上海"),
+        ("O usuário mora em Lisboa", "O usuário mora no Porto"),
+        ("The user prefers dark mode", "User prefers light mode."),
+        ("Uses dark mode", "uses LIGHT mode"),
+        ("用户喜欢深色模式", "用户喜欢浅色模式。"),
+        ("The standup is at 10:00", "The standup is at 11:00."),
+        ("The office closes at 6 pm", "The office closes at 7 pm"),
+        ("Backup läuft um 10:00", "Backup läuft um 11:00"),
+        ("The user wants answers in German", "The user wants answers in English"),
+        ("Wants short answers", "Wants long answers"),
+        ("Notifications are enabled", "Notifications are disabled"),
+        ("The project uses tabs", "The project uses spaces"),
+        ("Lunch costs $12", "Lunch costs $14"),
     ],
 )
 def test_outdated_fact_is_shown_and_replaced(memory: Any, old: str, new: str) -> None:
@@ -44,6 +56,17 @@ def test_outdated_fact_is_shown_and_replaced(memory: Any, old: str, new: str) ->
         ("Ana likes tea", "Ana does not like tea"),
         ("Ana likes tea", "Ana doesn't like tea"),
         ("我喜欢喝茶", "我不喜欢喝茶"),
+        ("dark mode", "light mode"),
+        ("深色模式", "浅色模式"),
+        ("Theme: dark mode", "Theme: light mode"),
+        ("Editor: vim", "Editor: emacs"),
+        ("Standup at 10:00", "Standup at 11:00"),
+        ("Ana called at 10:00", "Ana called at 11:00"),
+        ("Termin am Montag", "Termin am Dienstag"),
+        ("会议在10:00", "会议在11:00"),
+        ("会議は10時です", "会議は11時です"),
+        ("회의는 10시입니다", "회의는 11시입니다"),
+        ("Budget: 500 EUR", "Budget: 700 EUR"),
     ],
 )
 def test_doubtful_fact_is_shown_and_both_stay(memory: Any, old: str, new: str) -> None:
@@ -61,12 +84,35 @@ def test_doubtful_fact_is_shown_and_both_stay(memory: Any, old: str, new: str) -
         ("Ana lives in Oslo near the park", "Ana lives in Oslo"),
         ("Ana lives in Oslo", "Ana lived in Bergen"),
         ("The phone of Ana is 12", "The phone of Bob is 13"),
+        ("Invoice 17 was paid", "Invoice 18 was paid"),
+        ("Meeting with Bob at 10:00", "Meeting with Ana at 11:00"),
+        ("Likes tea in the morning", "Likes coffee in the evening"),
+        ("Read chapter 1", "Read chapter 2"),
     ],
 )
 def test_facts_about_something_else_do_not_contradict(memory: Any, old: str, new: str) -> None:
     memory.text("remember", content=old)
     assert memory.text("remember", content=new) == "Remembered."
     assert _facts(memory) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ana lives in Oslo", "ana  lives in OSLO."),
+        ("Ana likes tea", "Ana likes tea!"),
+        ("用户喜欢茶", "用户喜欢茶。"),
+        ("用户 喜欢 茶", "用户喜欢茶"),
+        ("ユーザーはお茶が好きです。", "ユーザーはお茶が好きです"),
+        ("사용자는 차를 좋아한다.", "사용자는 차를 좋아한다"),
+        ("ＡＮＡ likes tea", "Ana likes tea"),
+        ("Anas Straße", "ANAS STRASSE"),
+    ],
+)
+def test_equal_fact_is_stored_once(memory: Any, old: str, new: str) -> None:
+    memory.text("remember", content=old)
+    assert memory.text("remember", content=new) == "Already known."
+    assert _facts(memory) == 1
 
 
 def test_replaced_fact_comes_back_by_undo(memory: Any, capsys: Any) -> None:

@@ -178,6 +178,9 @@ def test_repeated_fact_is_stored_once(memory: Any) -> None:
     assert "in editors" in shown
     memory.text("remember", content="用户住在杭州。")
     assert "Already known" in memory.text("remember", content="用户住在杭州")
+    assert "Already known" in memory.text("remember", content="用户 住在 杭州")
+    memory.text("remember", content="東京に 住んでいる")
+    assert "Already known" in memory.text("remember", content="東京に住んでいる")
 
 
 @pytest.mark.long
@@ -303,3 +306,17 @@ def test_chat_without_facts_reads_no_table(memory: Any, monkeypatch: pytest.Monk
 )
 def test_facts_equal_but_for_case_blanks_and_full_stop_are_duplicates(old, new):
     assert compare_facts(old, new) is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The freezer is set to -5 degrees.", "The freezer is set to 5 degrees."),
+        ("Limit: −20", "Limit: 20"),
+        ("likes C", "likes C++"),
+        ("3.5 kg", "35 kg"),
+    ],
+)
+def test_facts_that_differ_in_a_sign_are_no_duplicates(old, new):
+    assert compare_facts(old, new) is None
+    assert compare_facts(new, old) is None

@@ -26,6 +26,20 @@ def test_messages_with_some_words_are_found_and_missing_words_are_named(talk: An
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("我们讨论了数据库迁移的方案，决定使用PostgreSQL", "迁移方案"),
+        ("我们讨论了数据库迁移的方案，决定使用PostgreSQL", "PostgreSQL迁移"),
+        ("新しいサーバーの設定を確認しました", "設定サーバー"),
+        ("サーバーはNginxで動いています", "nginxサーバー"),
+    ],
+)
+def test_runs_of_words_without_blanks_are_found_apart(talk: Any, said: str, typed: str) -> None:
+    talk.say(said)
+    assert said[:8] in talk.search(typed).text
+
+
 def test_all_words_in_one_message_leave_out_those_with_some(talk: Any) -> None:
     talk.say("the wombat digs")
     talk.say("a wombat and a quokka")

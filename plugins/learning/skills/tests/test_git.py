@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hookline_hookspecs import HooklineError
 from hookline_skills import lockfile
+from support.git_server import GitServer, git, serving
 
 from .conftest import Bench, skill_text
-from .gitserver import GitServer, git, serving
 from .test_install import install
 
 pytestmark = pytest.mark.skipif(

@@ -269,6 +269,24 @@ def test_bad_neighbours_do_not_block_a_named_skill(bench: Bench, tmp_path: Path)
     assert "empty/SKILL.md cannot be used" in refused(bench, source, "empty")
 
 
+@pytest.mark.parametrize("make", [folder, zipped])
+def test_large_file_blocks_only_its_own_skill(
+    bench: Bench, tmp_path: Path, make: Callable[..., Any]
+) -> None:
+    files = {f"skills/{n}/SKILL.md": skill_text(n).encode() for n in ("one", "two", "three")}
+    large = {"skills/two/model.bin": b"x" * 5_000_001, "video.mp4": b"x" * 6_000_000}
+    large["skills/three/SKILL.md"] = b"x" * 5_000_001
+    source = make(tmp_path, {**files, **large})
+    assert install(bench, source, "one") == ["one"]
+    assert "skills/two/model.bin is larger than 5,000,000 bytes" in refused(bench, source, "two")
+    assert "skills/three/SKILL.md is larger" in refused(bench, source, "three")
+    other = tmp_path / "alone"
+    other.mkdir()
+    alone = make(other, {**FILES, "big.bin": b"x" * 5_000_001})
+    assert "big.bin is larger than" in refused(bench, alone)
+    assert "big.bin is larger than" in refused(bench, alone, "tidy-up")
+
+
 @pytest.mark.long
 def test_nested_folders_are_named(bench: Bench, hookline: Callable[..., Any]) -> None:
     bench.write("plain")

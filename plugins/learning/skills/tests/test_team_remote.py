@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hookline.testing import Harness
 from hookline_skills.team import team_skills
+from support import git_server
 
-from . import gitserver
 from .team_crew import Crew
 
 SSH = """#!{python}
@@ -54,7 +54,7 @@ def wire(
     served = tmp_path / "served"
     served.mkdir()
     (served / "skills.git").symlink_to(bare)
-    with gitserver.serving(served, tmp_path) as server:
+    with git_server.serving(served, tmp_path) as server:
         monkeypatch.setenv("SSL_CERT_FILE", str(server.certificate))
         monkeypatch.setenv("GIT_SSL_CAINFO", str(server.certificate))
         yield Wire(f"git+{server.url}", log, refuse)

@@ -246,9 +246,26 @@ def test_pages_of_any_text_add_up(text: str) -> None:
         "Deploys the app\n  and then: tests it",
         "\tDeploys\tthe: app",
         "'Deploys' it's app",
+        "#deploys the app",
     ],
 )
 def test_description_that_is_not_yaml_is_read(description):
     document = parse_document(f"---\nname: deploy\ndescription: {description}\n---\nbody")
     assert document.front.description.split() == description.strip().split()
     assert document.warnings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\n---\nname: deploy\ndescription: Deploys it.\n---\nbody",
+        "---\nName: deploy\nDescription: Deploys it.\n---\nbody",
+        "---\nname:deploy\ndescription:Deploys it.\n---\nbody",
+        "---\n\tname: deploy\n\tdescription: Deploys it.\n---\nbody",
+        "---\r\nname: deploy\r\ndescription: Deploys it.\r\n---\r\nbody",
+    ],
+)
+def test_fields_are_read_however_people_write_them(text):
+    document = parse_document(text)
+    assert (document.front.name, document.front.description) == ("deploy", "Deploys it.")
+    assert document.body == "body"

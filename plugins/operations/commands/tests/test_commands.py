@@ -88,7 +88,7 @@ def test_help_is_a_table_by_category_on_one_screen(harness: Make) -> None:
     listed = re.findall(r"^/\w+", h.send("/help all").text, re.MULTILINE)
     assert sorted(names) == sorted([*listed[:-1], "/exit"])
     assert re.search("^Conversation +/.*/new .*/exit$", shown, re.MULTILINE)
-    assert re.search("^notes +/standup$", shown, re.MULTILINE)
+    assert re.search("^Plugin notes +/standup$", shown, re.MULTILINE)
     assert rows[-1] == "/help NAME explains one command, /help all describes each."
 
 
@@ -100,9 +100,9 @@ def test_help_all_lists_every_command_by_category(harness: Make) -> None:
     own = "/help /new /stop /model /retry /undo /title /resume /queue /steer /whoami /export /init"
     assert sorted(names) == sorted([*own.split(), "/standup"])
     assert next(iter(themes)) == "Conversation"
-    assert themes["notes"] == ["/standup (/su)  Say what is up."]
+    assert themes["Plugin notes"] == ["/standup (/su)  Say what is up."]
     # A terminal's letters are equally wide.
-    assert "/new (/reset)   End this session and start a new one." in themes["Conversation"]
+    assert "/new (/reset)   Start a new session." in themes["Conversation"]
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,27 @@ def test_help_is_plain_on_channels_with_proportional_font() -> None:
     assert full_help(known, "telegram").split("\n")[:2] == ["Talk", "/new (/reset): Begin anew."]
 
 
+def test_help_shows_where_commands_of_others_come_from(harness: Make) -> None:
+    class Standup(Plugin):
+        @command("/standup", audience="everyone")
+        def standup(self, _ctx: Any, _args: str) -> str:
+            """Say what was done."""
+            return ""
+
+    h = harness(Commands, Standup)
+    listed = h.send("/help all").text
+    assert "Plugin standup\n/standup" in listed
+    assert h.send("/help standup").text.endswith("From plugin standup.")
+    assert h.send("/help new").text.endswith("From plugin commands.")
+    bundled = Command("/deploy", "Deploy it.", lambda _ctx, _args: "", source="bundle shop")
+    assert full_help([bundled], "web").startswith("Bundle shop\n/deploy: Deploy it.")
+
+
 def test_help_of_one_command_shows_its_full_text(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert h.send("/help SU").text == (
-        "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only."
+        "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only.\n\n"
+        "From plugin notes."
     )
     assert "It works while a turn is running." in h.send("/help /stop").text
     assert h.send("/help nothing").text == "Unknown command /nothing. Try /help all."
@@ -520,6 +537,26 @@ def test_model_is_checked_against_the_servers_list_and_completed_from_it(harness
         assert [name for name, _ in offered(h, "/model", "mine/q")] == ["mine/qwen3:8b"]
         assert h.send("/model mine/qwen3:8b").text == "Model: mine/qwen3:8b"
         assert h.send("hi").text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        ("qwen3:8b", "Model: mine/qwen3:8b"),
+        ("google/gemma-3", "Model: mine/google/gemma-3"),
+        ("`mine/qwen3:8b`", "Model: mine/qwen3:8b"),
+        ("mine / qwen3:8b", "Model: mine/qwen3:8b"),
+        ("qwen4", "Invalid model 'qwen4'"),
+        ("mine/", "Invalid model 'mine/'"),
+        ("mien/qwen3:8b", "did you mean mine?"),
+    ],
+)
+def test_model_is_understood_as_people_write_it(harness: Make, written: str, answer: str) -> None:
+    with OpenAIServer(models=["qwen3:8b", "google/gemma-3"]) as server:
+        section = {"base_url": server.base_url, "api_key": "none"}
+        h = harness(Commands, core={"providers": {"mine": section}}, model=["a"])
+        h.send("/model mine/google/gemma-3")
+        assert answer in h.send(f"/model {written}").text
 
 
 def test_model_is_accepted_if_the_server_lists_none(harness: Make) -> None:

@@ -86,7 +86,7 @@ def test_section_without_keys_is_kept_after_unset(line: RunCli, path: Path) -> N
         (
             "plugins.web",
             "plugins: {titles: false, web: true} # x\n",
-            "plugins: {titles: false}            # x\n",
+            "plugins: {titles: false} # x\n",
         ),
         ("trace", "trace: true", ""),
     ],

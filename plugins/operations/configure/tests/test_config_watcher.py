@@ -92,7 +92,6 @@ def test_third_party_plugin_removed_from_config_stops(open_with_config: Make) ->
     [
         ("plugins: {greeter: true}\nmax_iterations: 3\n", "max_iterations"),
         ("plugins: {greeter: {loud: true}}\n", "plugins.greeter"),
-        ("plugins: {greeter: true, other: true}\n", "plugins.other"),
         ("plugins: {greeter: {token: other}}\n", "plugins.greeter"),
     ],
 )
@@ -112,6 +111,54 @@ def test_other_changes_give_one_notice_to_restart(
     (sentence,) = notices_with(h, "restart")
     assert sentence.endswith(f"restart to apply {key}.")
     assert h.states()["greeter"][0] == "on"
+
+
+def test_enabled_plugin_is_on_at_next_message(open_with_config: Make) -> None:
+    steps = ["one", "two", [calls("greet")], "three"]
+    h = open_with_config(
+        "plugins: {greeter: false}\n", Greeter, model=steps, config={"greeter": False}
+    )
+    h.send("a")
+    edit(h, "plugins: {greeter: true}\n")
+    h.send("b")
+    assert notices_with(h, "greeter is on now")
+    assert "greet" not in [schema.name for schema in h.model.last.tools]
+    turn = h.send("c", session="new").turn
+    assert [result.text for result in turn.tool_calls] == ["hello"]
+
+
+def test_enabled_plugin_that_is_not_installed_gives_a_notice(open_with_config: Make) -> None:
+    h = open_with_config("plugins: {greeter: true}\n", Greeter, model=["one", "two"])
+    h.send("a")
+    edit(h, "plugins: {greeter: true, other: true}\n")
+    h.send("b")
+    (sentence,) = notices_with(h, "other")
+    assert sentence == (
+        "Plugin other could not be switched on: not installed (hookline plugins enable other)."
+    )
+
+
+class Window(Plugin[NoConfig]):
+    needs_restart = True
+
+
+class Desk(Plugin[NoConfig]):
+    requires = ("window",)
+
+
+@pytest.mark.parametrize("plugin", [Window, Desk])
+def test_plugin_that_only_a_start_can_take_gives_a_notice(
+    open_with_config: Make, plugin: type[Plugin[Any]]
+) -> None:
+    name = plugin.__name__.lower()
+    h = open_with_config(
+        f"plugins: {{{name}: false}}\n", plugin, model=["one", "two"], config={name: False}
+    )
+    h.send("a")
+    edit(h, f"plugins: {{{name}: true}}\n")
+    h.send("b")
+    assert notices_with(h, f"restart to apply plugins.{name}.")
+    assert h.states()[name][0] == "off"
 
 
 def test_change_without_effect_gives_no_notice(open_with_config: Make) -> None:

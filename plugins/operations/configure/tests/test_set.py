@@ -21,12 +21,12 @@ KEYS = {
     "session.max_days": st.floats(1, 99).map(str),
     "providers.openai.api_key": st.sampled_from(["key-one", "${KEY}", "'#key-two'"]),
     "providers.new.base_url": st.just("http://h"),
-    "plugins.memory": st.sampled_from(["true", "false", "{a: 1}", "null"]),
+    "plugins.memory": st.sampled_from(["true", "false", "{notes_max_chars: 300}", "null"]),
     "plugins.memory.notes_max_chars": st.integers(200, 9999).map(str),
     "plugins.not-here.a.b": st.text(alphabet="ab#\u00e9: ", max_size=9).map(json.dumps),
-    "plugins.titles": st.sampled_from(["true", "{x: [1, 2]}"]),
+    "plugins.titles": st.sampled_from(["true", "false"]),
     "plugins.not-here.x": st.sampled_from(["012", "no", "'1'", "2020-01-01", "'a: b'"]),
-    "plugins.telegram.admins": st.just("[]"),
+    "plugins.telegram.max_bytes": st.integers(1000, 9999).map(str),
     "plugins.my-own": st.just("true"),
     "operator_message": st.text(alphabet="ab #:\\n'\"{}é", max_size=30).map(json.dumps),
 }
@@ -68,14 +68,14 @@ def test_set_keeps_comments_and_order(
 def test_set_value_is_read_back(line: RunCli, path: Path) -> None:
     for key, value in (
         ("plugins.memory.notes_max_chars", "3000"),
-        ("plugins.memory.code", "012"),
+        ("plugins.memory.recall_limit", "3"),
         ("session.idle_hours", "1.5"),
         ("plugins.prompt-cache.ttl", "5m"),
     ):
         done = line("config", "set", key, value)
         assert (done.stdout, done.stderr) == (f"Set {key} in {path}\n", "")
     shown = json.loads(line("config", "show", "--json").stdout)
-    assert shown["plugins"]["memory"] == {"notes_max_chars": 3000, "code": "012"}
+    assert shown["plugins"]["memory"] == {"notes_max_chars": 3000, "recall_limit": 3}
     assert shown["plugins"]["prompt-cache"] == {"ttl": "5m"}
     assert shown["session"]["idle_hours"] == 1.5
     assert "${KEY}" in path.read_text()
@@ -188,6 +188,16 @@ def test_several_config_errors_can_be_fixed_one_by_one(process: RunCli, path: Pa
         ("session.zzz", "5", "session.zzz: unknown key"),
         ("plugins.memory.notes_max_char", "3000", "did you mean plugins.memory.notes_max_chars?"),
         ("plugins.memory.zzz", "3000", "plugins.memory.zzz: unknown key; its settings are "),
+        (
+            "plugins.memry.x",
+            "1",
+            "plugins.memry: no plugin has this name; did you mean plugins.mem",
+        ),
+        ("plugins.memry", "true", "did you mean plugins.memory?"),
+        ("plugins", "{telegarm: {token: x}}", "did you mean plugins.telegram?"),
+        ("plugins.slak:work.token", "x", "did you mean plugins.slack?"),
+        ("providers.opnai.api_key", "x", "providers.opnai: no provider has this name; did you me"),
+        ("providers.deepsek.base_url", "http://127.0.0.1:1/v1", "did you mean providers.deepseek"),
         ("store", "sqlit", "store: the store 'sqlit' is not installed; did you mean sqlite?"),
         ("store", "mysql://host/x", "the store 'mysql' is not installed"),
     ],
@@ -205,6 +215,27 @@ def test_setting_of_a_plugin_that_is_not_installed_is_written(line: RunCli, path
     path.write_text("modle: a/b\nsession: {zzz: 5}\n")  # what is there already stops nothing
     assert line("config", "set", "plugins.not-here-yet.room", "5").exit_code == 0
     assert "room: 5" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("plugins.standup.room", "5"),
+        ("plugins.webhook:second.secret", "x"),
+        ("providers.openai-work.base_url", "http://127.0.0.1:1/v1"),
+        ("providers.ollama2.base_url", "http://127.0.0.1:1/v1"),
+        ("providers.mine.base_url", "http://127.0.0.1:1/v1"),
+        ("providers.deepseek.api_key", "x"),
+    ],
+)
+def test_set_accepts_names_that_are_new(line: RunCli, path: Path, key: str, value: str) -> None:
+    assert line("config", "set", key, value).exit_code == 0, line
+    assert value in path.read_text()
+
+
+def test_set_changes_a_misspelt_section_that_is_there(line: RunCli, path: Path) -> None:
+    path.write_text("plugins: {memry: {a: 1}}\n")
+    assert line("config", "set", "plugins.memry.a", "5").exit_code == 0
 
 
 @pytest.mark.parametrize(

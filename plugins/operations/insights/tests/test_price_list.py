@@ -6,12 +6,14 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 
 import pytest
+from hookline.testing import Harness
 from hookline_hookspecs import Usage
 from hookline_hookspecs.prices import format_money
+from hookline_insights import Insights
 from hookline_insights.price_list import InvalidPriceList, ModelPrice, TokenRates, read_list
 from hookline_insights.prices import ModelPrices, packaged_list
 from hypothesis import given
@@ -83,8 +85,12 @@ def test_saved_is_negative_when_the_cache_cost_more() -> None:
     assert ModelPrices().saved(model, written) == pytest.approx(-1_000 * 0.75 / 1e6)
 
 
-def test_home_list_goes_first_and_is_read_again_when_it_changes(tmp_path: Path) -> None:
-    prices, file = ModelPrices(tmp_path), tmp_path / "prices.yaml"
+def test_home_list_goes_first_and_is_read_again_when_it_changes(
+    harness: Callable[..., Harness],
+) -> None:
+    h = harness(Insights, model=["hi"], strict=False)
+    h.send("hello")
+    prices, file = h.plugin(Insights).prices, h.home / "prices.yaml"
     assert prices.cost("x/m", USAGE) is None
     file.write_text(LIST, "utf-8")
     assert prices.cost("x/m", USAGE) == pytest.approx((10_000 + 1_000) / 1e6)
@@ -95,6 +101,8 @@ def test_home_list_goes_first_and_is_read_again_when_it_changes(tmp_path: Path) 
     assert prices.cost("openai/gpt-5", USAGE) == pytest.approx((10_000 + 1_000) / 1e6)
     file.write_text("models: [", "utf-8")
     os.utime(file, ns=(2, 2))
+    assert prices.cost("openai/gpt-5", USAGE) == pytest.approx((10_000 + 1_000) / 1e6)
+    file.unlink()
     assert prices.cost("openai/gpt-5", USAGE) == ModelPrices().cost("openai/gpt-5", USAGE)
 
 
@@ -141,12 +149,12 @@ def test_library_is_imported_only_for_models_in_no_list() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_own_prices_go_before_every_list(tmp_path: Path) -> None:
+def test_own_prices_go_before_every_list() -> None:
     own = {
         "gpt-5": ModelPrice(TokenRates(1, 1), ""),
         "ollama/big": ModelPrice(TokenRates(1, 1), ""),
     }
-    prices = ModelPrices(tmp_path, own, sign="€")
+    prices = ModelPrices(own=own, sign="€")
     assert prices.describe("openai/gpt-5", USAGE) == "€0.0105"
     assert prices.describe("ollama/big", USAGE) == "€0.0105"
     assert prices.describe("ollama/small", USAGE) == "free (local)"

@@ -126,7 +126,8 @@ def test_plugins_list_shows_what_each_plugin_does(
     monkeypatch.setattr(plugin_listing, "distribution", distribution)
     lines = harness(Inspect, Notes).cli("plugins list").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("titles ")]
-    assert row.split(maxsplit=2)[1:] == ["off", "gives a session a title after the second message."]
+    summary = "gives each session a title after the second message."
+    assert row.split(maxsplit=2)[1:] == ["off", summary]
     assert lines[-1] == "Not installed: telegram. To install: hookline plugins enable NAME"
 
 
@@ -246,9 +247,9 @@ def test_plugin_failures_are_shown_in_next_process(harness: Make, data: Run) -> 
     before.close()
     Loud.hoarse = False
     h = harness(Loud, Notes, Inspect, home=before.home)
-    assert data(h, "info", name="loud")["reason"] == (
-        "last failure: register_tools: ValueError: it has no voice"
-    )
+    reason = data(h, "info", name="loud")["reason"]
+    assert reason.startswith("last failure: register_tools: ValueError: it has no voice (")
+    assert Path(__file__).name in reason
     assert "last failure: pre_prompt: ValueError: it is broken" in h.send("/plugins").text
 
 

@@ -84,6 +84,15 @@ def test_doctor_tries_the_key_and_fails_if_refused(home: Path, doctor: Callable[
 
 
 @pytest.mark.slow
+def test_certificates_that_cannot_be_used_are_named(
+    home: Path, doctor: Callable[..., Rows]
+) -> None:
+    row = doctor("--offline", SSL_CERT_FILE=str(home / "company.pem"))[1]["certificates"]
+    assert not row["ok"]
+    assert f"SSL_CERT_FILE names {home / 'company.pem'}" in row["detail"]
+
+
+@pytest.mark.slow
 def test_fix_repairs_what_is_safe_and_reports_it(
     home: Path, tmp_path: Path, doctor: Callable[..., Rows]
 ) -> None:

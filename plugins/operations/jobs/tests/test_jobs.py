@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,67 @@ def test_sub_agent_turn_runs_no_jobs(harness: Make) -> None:
 
     h.run(nested())
     assert h.plugin(kind).swept == 0
+
+
+def daily(at: str) -> Any:
+    class Daily(Plugin):
+        """Has a job at a time of day."""
+
+        swept = 0
+
+        @hookimpl
+        def register_jobs(self, register: Any) -> None:
+            register(Job("sweep", self.sweep, at=at))
+
+        async def sweep(self) -> None:
+            self.swept += 1
+
+    return Daily
+
+
+def test_job_at_a_time_of_day_runs_once_a_day(harness: Make, clock: Clock) -> None:
+    hours_ahead = datetime.fromtimestamp(clock.now()) + timedelta(hours=2)
+    kind = daily(hours_ahead.strftime("%H:%M"))
+    h = harness(Jobs, kind, model=["a", "b", "c", "d", "e"])
+    swept = []
+    for hours in (0, 1, 3, 4, 28):
+        clock.ahead(hours * 3600)
+        h.send("hello")
+        swept.append(h.plugin(kind).swept)
+    assert swept == [0, 0, 1, 1, 2]
+
+
+def test_jobs_list_shows_when_each_is_due(harness: Make, clock: Clock) -> None:
+    h = harness(Jobs, sweeper(3600.0), daily("03:30"), model=["a"])
+    h.send("hello")
+    rows = {row["name"]: row for row in json.loads(h.cli("jobs list --json").stdout)}
+    first, second = rows["sweeper/sweep"], rows["daily/sweep"]
+    assert first["next"] - first["last"] == 3600
+    assert second["at"] == "03:30"
+    assert datetime.fromtimestamp(second["next"]).strftime("%H:%M") == "03:30"
+    text = h.cli("jobs list").stdout
+    assert "every 1 h" in text
+    assert "daily 03:30" in text
+
+
+def test_jobs_run_starts_a_job_that_is_not_due(harness: Make) -> None:
+    kind = sweeper()
+    h = harness(Jobs, kind, model=["a"])
+    h.send("hello")
+    done = h.cli("jobs run sweep")
+    assert done.exit_code == 0
+    assert "sweeper/sweep ran in" in done.stdout
+    assert h.plugin(kind).swept == 2
+
+
+def test_jobs_run_tells_why_a_job_failed(harness: Make) -> None:
+    h = harness(Jobs, sweeper(fault=True), strict=False)
+    done = h.cli("jobs run sweeper/sweep")
+    assert done.exit_code == 1
+    assert "job sweeper/sweep failed: the broom is broken" in done.stderr
+
+
+def test_jobs_run_names_the_nearest_job(harness: Make) -> None:
+    done = harness(Jobs, sweeper()).cli("jobs run swep")
+    assert done.exit_code == 2
+    assert "unknown job swep. Did you mean sweep?" in done.stderr

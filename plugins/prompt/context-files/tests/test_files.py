@@ -90,13 +90,50 @@ def test_agents_file_of_the_home_is_read_in_every_project(bench):
     assert bench.context().endswith("## AGENTS.md\nPROJECT\n\n## AGENTS.md (yours)\nMINE")
 
 
+def test_import_after_a_chinese_letter_is_read(bench):
+    bench.put("AGENTS.md", "编码规则请参考@docs/style.md。")
+    bench.put("docs/style.md", "STYLE")
+    assert "STYLE" in bench.context()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('See @"with space.md".', "with space.md"),
+        ("See @'with space.md'.", "with space.md"),
+        ("See @“with space.md”.", "with space.md"),
+        ("See @<with space.md>.", "with space.md"),
+        ("See @with\\ space.md.", "with space.md"),
+        ('- @"./docs/my rules.md"', "docs/my rules.md"),
+        ("(@docs/c++.md)", "docs/c++.md"),
+        ("@docs/a&b.md;", "docs/a&b.md"),
+        ("@docs/[id]/rules.md", "docs/[id]/rules.md"),
+        ("**@docs/a.md**", "docs/a.md"),
+        ("看@docs/规则.md的内容", "docs/规则.md"),
+        ("@docs/a.mdを読む", "docs/a.md"),
+        ("see @docs/a.md—first", "docs/a.md"),
+    ],
+)
+def test_import_is_read_however_its_path_is_written(bench, text, name):
+    bench.put("AGENTS.md", text)
+    bench.put(name, "IMPORTED")
+    assert bench.context().endswith(f"## {name} (imported by AGENTS.md)\nIMPORTED")
+    assert bench.complaints() == []
+
+
+def test_missing_import_with_a_space_is_told_to_the_person(bench):
+    bench.put("AGENTS.md", 'See @"no such.md" and @"Ada Lovelace".')
+    bench.context()
+    assert bench.complaints() == ["AGENTS.md imports @no such.md, but there is no such file."]
+
+
 def test_imports_are_read_once_each_despite_a_cycle(bench):
     bench.put(".git/HEAD", "")
     bench.put(
         "AGENTS.md", "See @docs/style.md and @./more.md.\n`@docs/code.md`\n```\n@docs/code.md\n```"
     )
     bench.put("docs/style.md", "STYLE, see @../AGENTS.md and @deep.md, mail me@docs.md")
-    bench.put("docs/deep.md", "DEEP @style.md")
+    bench.put("docs/deep.md", "DEEP 参考@style.md。")
     bench.put("docs/code.md", "EXAMPLE")
     bench.put("more.md", "MORE")
     found = bench.context()

@@ -54,7 +54,6 @@ def test_existing_path_is_attached(shelf, reference, expected):
         "@alice, does @property or @app.route matter?",
         "@types/node and @/components/Button.tsx are names",
         "@SRC/none",
-        "@../nothing-there",
     ],
 )
 def test_unknown_name_is_no_reference(shelf, text):
@@ -79,14 +78,92 @@ def test_unknown_name_is_no_reference(shelf, text):
         ("`@file:src/app.py:2`", "@file:src/app.py:2"),
         ("看@说明.md的第二行", "@说明.md"),
         ("@说明.md的第二行.md", "@说明.md的第二行.md"),
+        ("<@src/app.py>", "@src/app.py"),
+        ("why—@src/app.py—at all", "@src/app.py"),
+        ("_@src/app.py_ and", "@src/app.py"),
+        ("~~@src/app.py~~", "@src/app.py"),
+        ("🔥@src/app.py🔥", "@src/app.py"),
+        ("•@src/app.py", "@src/app.py"),
+        ("a/@x @src/app.py=1", "@src/app.py"),
+        ("see @src/app.py—the second line", "@src/app.py"),
+        ("@src/app.py#main", "@src/app.py"),
+        ("@src/app.py::test_one", "@src/app.py"),
+        ("@src/app.py:main()", "@src/app.py"),
+        ("@<src/app.py>", "@<src/app.py"),
+        ("@(src/app.py)", "@(src/app.py"),
+        ("@src\\app.py", "@src\\app.py"),
     ],
 )
 def test_reference_within_a_sentence_is_attached(shelf, text, reference):
     shelf.put("说明.md", "文")
     shelf.put("说明.md的第二行.md", "长")
     turn = shelf(text)
-    assert list(turn.items) == [reference]
+    assert list(turn.items) == [reference.replace("@<", "@").replace("@(", "@")]
     assert turn.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("@src/app.py#L2", "l2"),
+        ("@src/app.py#L1-L2", "l1\nl2"),
+        ("@src/app.py#L1-2", "l1\nl2"),
+        ("@src/app.py#2", "l2"),
+        ("@src/app.py#L1C2-L2C3", "l1\nl2"),
+        ("@src/app.py:2:5", "l2"),
+        ("@src/app.py:L2", "l2"),
+        ("@src/app.py:1..2", "l1\nl2"),
+        ("@src/app.py:2–3", "l2\nl3"),
+        ("@file:src/app.py#L2", "l2"),
+        ("@src\\app.py:2", "l2"),
+    ],
+)
+def test_lines_are_attached_however_they_are_written(shelf, reference, expected):
+    for text in (
+        reference,
+        f"What does {reference}, do?",
+        f"看{reference}的问题",
+        f"<{reference}>",
+    ):
+        turn = shelf(text)
+        assert turn.items == {reference: expected}
+        assert turn.warnings == turn.notices == []
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "@with\\ spaces.md",
+        "@'with spaces.md'",
+        "@`with spaces.md`",
+        "@“with spaces.md”",
+        "@file:with\\ spaces.md",
+    ],
+)
+def test_name_with_spaces_is_attached(shelf, reference):
+    turn = shelf(f"read {reference}, please")
+    assert turn.items == {reference: "spaced"}
+    assert turn.warnings == turn.notices == []
+
+
+@pytest.mark.parametrize("between", [",", ", ", "和", "|", "+", ") (", "、"])
+def test_references_in_a_row_are_all_attached(shelf, between):
+    shelf.put("b.py", "b")
+    turn = shelf(f"(@src/app.py{between}@b.py)")
+    assert list(turn.items) == ["@src/app.py", "@b.py"]
+
+
+def test_file_of_the_home_folder_is_refused_with_a_reason(shelf, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "notes.txt").write_text("private")
+    turn = shelf("read @~/notes.txt and @~/gone.txt and @~/gone")
+    assert turn.items == {}
+    [warning] = turn.warnings
+    assert "@~/notes.txt is not attached" in warning
+    assert [n for n in turn.notices if "gone" in n] == [
+        "There is no file ~/gone.txt in the workspace.",
+        "There is no file ~/gone in the workspace.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +172,15 @@ def test_reference_within_a_sentence_is_attached(shelf, text, reference):
         ("look at @File:src/app.py", "@File:src/app.py is not attached. Did you mean @file:?"),
         ("@foler:src", "@foler:src is not attached. Did you mean @folder:?"),
         ("看@src/ap.py的问题", "There is no file src/ap.py in the workspace."),
+        ("<@src/ap.py>", "There is no file src/ap.py in the workspace."),
+        ("—@src/ap.py—", "There is no file src/ap.py in the workspace."),
+        ("@src/ap.py#L1", "There is no file src/ap.py in the workspace."),
+        ("@Makefile:10-20", "There is no file Makefile in the workspace."),
+        ("@../nothing-there", "There is no file ../nothing-there in the workspace."),
+        ("@./nothing-there", "There is no file ./nothing-there in the workspace."),
+        ("@no\\ such.py", "There is no file no such.py in the workspace."),
+        ("@'no such.py'", "There is no file no such.py in the workspace."),
+        ("@main.dart", "There is no file main.dart in the workspace."),
     ],
 )
 def test_what_only_looks_like_a_reference_is_told_to_the_person(shelf, text, says):

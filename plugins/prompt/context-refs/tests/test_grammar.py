@@ -247,7 +247,7 @@ def test_bare_path_is_found_anywhere_in_a_text(word, before, name, line, quoted,
     assert read_bare(text) == [(name, (line, 99), whole)]
 
 
-@given(WORD, NAMES, st.sampled_from("abzé09_/.-<@\0\u200b"))
+@given(WORD, NAMES, st.sampled_from("abzé09/.@\0\u200b"))
 def test_reference_does_not_begin_within_a_word(word, name, glued):
     assert read(f"{word}{glued}@file:{name}") == []
     assert read_bare(f"{word}{glued}@{name}") == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
-from hookline_hookspecs import ModelResponse, Plugin, ThinkingBlock, ToolCall, tool
+from hookline_hookspecs import ModelResponse, Plugin, SessionBranches, ThinkingBlock, ToolCall, tool
 from hookline_reasoning import Reasoning
 from hookline_reasoning.styles import LEVELS, style_of, supports, with_level
 
@@ -91,6 +91,36 @@ def test_level_is_stored_for_the_chat(harness: Make, tmp_path: Any) -> None:
 
     h.run(elsewhere())
     assert "reasoning_effort" not in sent(h)
+
+
+def test_sessions_of_a_chat_keep_their_own_levels(harness: Make) -> None:
+    h = harness(Reasoning, config=EFFORT, model=["hi"] * 9)
+    for session in ("one", "two"):
+        h.send("hello", session=session)
+    h.send("/reasoning low", session="one")
+    h.send("/reasoning high", session="two")
+    h.send("hello", session="one")
+    assert sent(h)["reasoning_effort"] == "low"
+    h.send("hello", session="two")
+    assert sent(h)["reasoning_effort"] == "high"
+    h.send("hello", session="three")
+    assert sent(h)["reasoning_effort"] == "high"
+    h.send("/reasoning default", session="two")
+    h.send("hello", session="three")
+    assert sent(h)["reasoning_effort"] == "high"
+    h.send("hello", session="two")
+    assert "reasoning_effort" not in sent(h)
+
+
+def test_level_goes_with_a_copy_of_the_session(harness: Make) -> None:
+    h = harness(Reasoning, config=EFFORT, model=["hi"] * 9)
+    h.send("hello", session="one")
+    h.send("/reasoning low", session="one")
+    h.send("/reasoning high", session="two")
+    branches = h.runtime.engine.services[SessionBranches]
+    assert h.run(branches.copy("one", "copy", ("terminal", "default")))
+    h.send("hello", session="copy")
+    assert sent(h)["reasoning_effort"] == "low"
 
 
 def test_default_applies_where_nothing_was_chosen(harness: Make) -> None:

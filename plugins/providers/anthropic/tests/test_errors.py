@@ -22,7 +22,7 @@ from hookline_hookspecs import (
     RateLimited,
     ToolCall,
 )
-from support.anthropic_server import Reply, Use
+from support.anthropic_server import AnthropicServer, Reply, Use
 
 from .conftest import MakeTalk, request
 
@@ -192,6 +192,15 @@ async def test_slow_server_is_a_timeout(talk: MakeTalk) -> None:
     t = talk(Reply(text="late", delay=0.5), timeout=0.05)
     with pytest.raises(NetworkError, match="did not answer"):
         await t.ask()
+
+
+@pytest.mark.parametrize("end", ["/v1", "/v1/", "/"])
+async def test_version_at_the_end_of_the_address_is_not_repeated(end: str) -> None:
+    with AnthropicServer(["Hello."]) as server:
+        settings = ProviderSettings("anthropic", f"{server.base_url}{end}", "k", {}, {})
+        provider = AnthropicProvider(settings)
+        assert (await provider.send(provider.render(request()), None)).text == "Hello."
+        await provider.aclose()
 
 
 @pytest.mark.parametrize("url", ["localhost:1", "ftp://127.0.0.1", "http://[", "http://x:nope"])

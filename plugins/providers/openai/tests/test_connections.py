@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from hookline_hookspecs import Message, ModelRequest, NetworkError, ProviderSettings
+from hookline_hookspecs import Message, ModelRequest, NetworkError, ProviderError, ProviderSettings
 from hookline_openai import OpenAIProvider
 
 BODY = b'{"id": "c", "choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]}'
@@ -152,7 +152,9 @@ async def test_requests_go_through_the_configured_proxy(monkeypatch: pytest.Monk
         assert proxy.heads[0].startswith(b"POST http://model.invalid/v1/chat/completions ")
 
 
-async def test_unknown_certificate_is_refused(tmp_path: Path) -> None:
+async def test_certificate_is_refused_unless_the_environment_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     command += ["-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=localhost"]
@@ -166,3 +168,10 @@ async def test_unknown_certificate_is_refused(tmp_path: Path) -> None:
             with pytest.raises(NetworkError, match="certificate"):
                 await ask(provider)
         assert not server.heads
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        async with connected(f"https://localhost:{server.port}/v1") as provider:
+            assert await ask(provider) == "hello"
+        monkeypatch.setenv("SSL_CERT_FILE", f"{certificate}.old")
+        with pytest.raises(ProviderError, match=r"SSL_CERT_FILE names .*cert\.pem\.old"):
+            async with connected(f"https://localhost:{server.port}/v1") as provider:
+                await ask(provider)

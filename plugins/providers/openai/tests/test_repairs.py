@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hookline_hookspecs import (
@@ -53,6 +54,12 @@ async def ask(provider, *messages, tools=TOOLS):
         (400, "m is not a multimodal model"),
         (404, "No endpoints found that support image input"),
         (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (400, "model is not a VLM"),
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (422, "Input should be a valid string"),
+        (400, "模型不支持图片输入"),
+        (400, "Das Modell unterstützt keine Bilder"),
+        (400, "Este modelo no admite imágenes"),
     ],
 )
 async def test_picture_that_a_model_cannot_see_is_left_out(serve, connect, status, message):
@@ -71,9 +78,18 @@ async def test_picture_that_a_model_cannot_see_is_left_out(serve, connect, statu
     assert len(server.requests) == seen + 1
 
 
-async def test_single_bad_picture_is_left_out_and_others_are_sent(serve, connect):
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Could not process image",
+        "You uploaded an unsupported image. Please make sure your image is valid.",
+        "Invalid 'messages[1].content[1].image_url.url'. Expected a valid URL.",
+        "Unsupported: the image must have one of the following formats: png, jpeg",
+    ],
+)
+async def test_single_bad_picture_is_left_out_and_others_are_sent(serve, connect, message):
     bad = Message("user", (ImageBlock("image/png", "AAAA", origins=()),))
-    server = serve(refusing(lambda body: "AAAA" in body, "Could not process image"))
+    server = serve(refusing(lambda body: "AAAA" in body, message))
     provider = connect(server)
     assert (await ask(provider, bad))[0] == "ok"
     assert (await ask(provider, bad, Message.assistant("ok"), PICTURE)) == ("ok", [])
@@ -172,6 +188,129 @@ async def test_calls_without_a_signature_are_marked_for_gemini(serve, connect):
     )
     server = serve(script, extensions=("extra_content",))
     assert (await ask(connect(server), *history))[0] == "ok"
+
+
+OWN = ProviderState("openai/m", {"reasoning_content": True})
+
+
+def turn(call_id, *before):
+    """A message, an answer with a call, and its result."""
+    call = ToolCall(call_id, "read_file", {})
+    result = ToolResultBlock(call_id, "ok")
+    return [Message.user("hi"), Message("assistant", (*before, call)), Message("user", (result,))]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at "
+        "index 2",
+        "Missing `reasoning_content` field in the assistant message at message index 3.",
+        "litellm.BadRequestError: DeepseekException - The reasoning_content in the thinking mode "
+        "must be passed back",
+        "思考模式下必须回传 reasoning_content",
+    ],
+)
+async def test_answers_of_another_model_get_the_reasoning_that_a_server_misses(
+    serve, connect, message
+):
+    def is_bad(body):
+        answers = [m for m in json.loads(body)["messages"] if m["role"] == "assistant"]
+        return not all(m.get("reasoning_content") for m in answers)
+
+    script = refusing(is_bad, message)
+    server = serve(script, extensions=("reasoning_content",))
+    history = [*turn("a"), Message.assistant("x"), *turn("b", ThinkingBlock("hm", state=OWN))]
+    answered, notices = await ask(connect(server), *history)
+    assert (answered, len(notices)) == ("ok", 1)
+    sent = server.requests[-1].json["messages"]
+    assert sent[-2]["reasoning_content"] == "hm"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Tool call id was call_x but must be a-z, A-Z, 0-9, with a length of 9.",
+        "tool call IDs should be alphanumeric strings with length 9!",
+        "messages.1.tool_calls.0.id: String should match pattern '^[a-zA-Z0-9]+$'",
+    ],
+)
+async def test_call_ids_of_another_model_are_written_as_a_server_wants_them(
+    serve, connect, message
+):
+    def ids(body):
+        calls = [c for m in body["messages"] for c in m.get("tool_calls") or ()]
+        return [call["id"] for call in calls]
+
+    def is_bad(body):
+        return any(len(one) != 9 or not one.isalnum() for one in ids(json.loads(body)))
+
+    server = serve(refusing(is_bad, message))
+    assert (await ask(connect(server), *turn("toolu_01VpEm654"), *turn("read:0")))[0] == "ok"
+    sent = server.requests[-1].json
+    results = [one["tool_call_id"] for one in sent["messages"] if one["role"] == "tool"]
+    assert ids(sent) == results
+    assert len(set(results)) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "registry.ollama.ai/library/gemma3:4b does not support tools"),
+        (404, "No endpoints found that support tool use."),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'),
+        (500, "tools param requires --jinja flag"),
+        (400, "`tool calling` is not supported with this model"),
+        (400, "This model does not support function calling"),
+        (400, "该模型不支持工具调用"),
+    ],
+)
+async def test_model_without_tools_answers_and_the_person_is_told(serve, tmp_path, status, message):
+    server = serve(refusing(lambda body: '"tools"' in body, message, status))
+    for _ in range(2):  # a server may be started with tools before the next process
+        settings = ProviderSettings("openai", server.base_url, "k", {}, {}, home=tmp_path)
+        provider = OpenAIProvider(settings)
+        answered, notices = await ask(provider, Message.user("hi"))
+        await provider.aclose()
+        assert answered == "ok"
+        assert "cannot be offered tools" in notices[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (500, "Jinja Exception: After the optional system message, conversation roles must "
+         "alternate user and assistant roles except for tool calls and results."),
+    ],
+)  # fmt: skip
+async def test_messages_alternate_for_a_template_that_asks_for_it(serve, connect, status, message):
+    def is_bad(body):
+        said = [m["role"] for m in json.loads(body)["messages"] if not m.get("tool_calls")]
+        said = [role for role in said if role != "tool"]
+        return any(one == other for one, other in pairwise(said))
+
+    server = serve(refusing(is_bad, message, status))
+    history = [Message.user("a"), Message.user("b"), *turn("c"), Message.user("d")]
+    assert (await ask(connect(server), *history))[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "System role not supported",
+        "Developer instruction is not enabled for models/gemma-3-27b-it",
+        "system message is not supported by this model",
+    ],
+)
+async def test_system_message_is_sent_as_the_first_one_where_it_is_refused(serve, connect, message):
+    server = serve(refusing(lambda body: '"system"' in body, message))
+    provider = connect(server)
+    request = ModelRequest("openai/m", "Be kind.", (), (Message.user("hi"),))
+    assert (await provider.send(provider.render(request), None)).text == "ok"
+    roles = [(m["role"], m["content"]) for m in server.requests[-1].json["messages"]]
+    assert roles == [("user", "Be kind."), ("assistant", "(empty)"), ("user", "hi")]
 
 
 async def test_error_that_nothing_repairs_is_sent_once_and_says_what_helps(serve, connect):

@@ -25,6 +25,14 @@ TOO_LONG = [
     ("The input (9000 tokens) is longer than the model's context length (8192 tokens).", 8192),
     ("输入内容超过模型最大上下文长度 8192", 8192),
     ("上下文长度超出限制", None),
+    ("Input length 9000 exceeds maximum allowed token size 8192", None),
+    ("too many tokens in prompt", None),
+    ("Die Eingabe überschreitet die maximale Kontextlänge", None),
+    ("La longueur du contexte dépasse la limite", None),
+    ("El mensaje excede la longitud máxima del contexto", None),
+    ("Превышена максимальная длина контекста", None),
+    ("コンテキスト長が上限を超えています", None),
+    ("입력이 최대 컨텍스트 길이를 초과했습니다", None),
 ]  # fmt: skip
 
 

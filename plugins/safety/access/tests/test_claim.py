@@ -214,7 +214,7 @@ def test_doctor_warns_if_there_is_no_admin(chats: MakeChats, run: Run) -> None:
 
     (without,) = run(chats(), story)
     assert (without.ok, without.hint) == (False, True)
-    assert "fake is on, but there is no admin" in without.detail
+    assert "no admin to approve anything on fake" in without.detail
     assert "claim" in without.fix
     (having,) = run(chats(admins=["fake:boss"]), story)
     assert having.ok

@@ -94,7 +94,7 @@ def test_waiting_person_is_let_in_and_may_write(make_site: Make) -> None:
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
     assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann can write now."
-    assert people(site) == {"fake:boss": "admin", "fake:ann": "member"}
+    assert people(site) == {"fake:boss": "Admin", "fake:ann": "Member"}
     assert chats.h.run(chats.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
     assert "let in as member by web:owner" in site.text(site.get("/people/log"))
@@ -105,11 +105,11 @@ def test_person_can_be_made_admin_blocked_and_removed(make_site: Make) -> None:
     mia = {"person": "web:mia"}
     site.post("/people/approve", mia)
     site.post("/people/approve", {**mia, "role": "admin"})
-    assert people(site)["web:mia"] == "admin"
+    assert people(site)["web:mia"] == "Admin"
     site.post("/people/approve", mia)
-    assert people(site)["web:mia"] == "member"
+    assert people(site)["web:mia"] == "Member"
     assert "blocked" in site.post("/people/block", mia).message
-    assert people(site)["web:mia"] == "blocked"
+    assert people(site)["web:mia"] == "Blocked"
     assert site.post("/people/approve", mia).tone == "warning"
     assert site.post("/people/forget", mia).tone == "good"
     assert "web:mia" not in people(site)
@@ -122,7 +122,7 @@ def test_operator_cannot_remove_themselves_or_config_entries(make_site: Make) ->
     for person in ("web:owner", "fake:boss"):
         for path in ("/people/block", "/people/forget"):
             assert site.post(path, {"person": person}).tone == "bad"
-    assert people(site) == {"fake:boss": "admin", "web:owner": "admin"}
+    assert people(site) == {"fake:boss": "Admin", "web:owner": "Admin"}
     for wrong in ("", "x", "a:*", "web:"):
         with pytest.raises(Problem) as refused:
             site.post("/people/block", {"person": wrong})
@@ -186,3 +186,14 @@ def test_invitations_are_not_offered_without_a_web_server(harness: Any) -> None:
     assert "Invite" not in site.text(site.get("/people"))
     with pytest.raises(Problem):
         site.post("/people/invite", {"name": "mia"})
+
+
+def test_roles_are_shown_in_words(make_site: Make) -> None:
+    _, site = make_site()
+    view = site.get("/people")
+    text = site.text(view)
+    assert "Talk to the agent; see, rename and delete one's own chats" in text
+    roles = [row.cells[1] for row in table(view, "Signed-in browsers").rows]
+    assert roles == ["Admin", "Member"]
+    invited = site.text(site.post("/people/invite", {"name": "mia", "role": "person"}))
+    assert "gives the role Member" in invited

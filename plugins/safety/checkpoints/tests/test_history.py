@@ -74,6 +74,15 @@ def repository(chat: WorkspaceChat) -> WorkspaceChat:
     return chat
 
 
+def test_repository_without_commits_has_no_history_to_lose(chat: WorkspaceChat) -> None:
+    git(chat.work, "init", "-q")
+    chat.turn("write", lambda: chat.put("one", "x"))
+    (hash_,) = chat.hashes()
+    answer = chat.rewind(hash_)
+    assert "1 file removed" in answer
+    assert "history" not in answer
+
+
 def test_deleted_repository_is_restored(repository: WorkspaceChat) -> None:
     work = repository.work
     before = names(work)

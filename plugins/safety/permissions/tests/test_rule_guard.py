@@ -93,7 +93,9 @@ def test_packaged_rules_deny_and_ask(harness: MakeHarness) -> None:
     h = harness(Permissions, Tools)
     root, forced, plain = ran(h, "rm -rf /", "git push --force", "git push", approve="no")
     assert root == ("Denied: `rm -rf /` deletes a system folder or a home, which cannot be undone")
-    assert forced.startswith("Denied: `git push --force` rewrites or deletes what others have;")
+    assert forced.startswith(
+        "Denied: `git push --force` rewrites or deletes what others have on the"
+    )
     assert plain == "ran git push"
 
 

@@ -320,16 +320,16 @@ def test_yes_was_said_beforehand(make: Make) -> None:
 @pytest.mark.parametrize("name", ["page.example", "https://PAGE.example/x", "example"])
 def test_a_trusted_host_and_those_below_it_count_as_the_workspace(make: Make, name: str) -> None:
     h = make(*read_then(calls("remember", text="a")), *read_then(calls("remember", text="b")))
-    assert "is trusted" in h.cli(f"trust add {name}").stdout
+    assert "is trusted" in h.cli(f"sources add {name}").stdout
     assert h.send("read", approve="no").tool_calls[-1].ok
-    h.cli(f"trust remove {name}")
+    h.cli(f"sources remove {name}")
     assert not h.send("read", approve="no", session="later").tool_calls[-1].ok
 
 
 @pytest.mark.parametrize("name", ["age.example", "page.example.evil.example", "*", "."])
 def test_others_are_not_trusted_with_it(make: Make, name: str) -> None:
     h = make(*read_then(calls("remember", text="a")))
-    h.cli(f"trust add {name}")
+    h.cli(f"sources add {name}")
     assert not h.send("read", approve="no").tool_calls[-1].ok
 
 

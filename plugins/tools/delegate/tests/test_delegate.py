@@ -234,12 +234,21 @@ def test_calls_of_a_sub_agent_need_approval(harness: Make, approve: str, text: s
     assert results(h, approve=approve)[0].text.startswith(text)
 
 
+class Hesitant(Plugin):
+    """A person who answers after both sub-agents have asked."""
+
+    @hookimpl
+    async def on_question(self, ctx: Any, question: Any) -> str:
+        await asyncio.sleep(0.5)
+        return "Allow once"
+
+
 def test_identical_calls_of_two_sub_agents_ask_once_at_a_terminal(harness: Make) -> None:
     tasks = [calls("delegate", task="x 1"), calls("delegate", task="x 2")]
     model = Script(
         go=[tasks, "so"], x=[calls("touch", name="odd"), lambda r: r.messages[-1].blocks[0].text]
     )
-    h = harness(Guard, Delegate, SampleTools, model=model, answers=["Allow once"])
+    h = harness(Guard, Delegate, Hesitant, SampleTools, model=model)
     assert [result.text for result in results(h, approve="ask")] == ["made odd"] * 2
     assert len(h.hooks["on_question"]) == 1
 

@@ -97,7 +97,7 @@ def context(workspace: Path, session: str = "s1", **fields: Any) -> Any:
     }
     return SimpleNamespace(
         paths=Fenced(workspace),
-        session=SimpleNamespace(id=session, **kind),
+        session=SimpleNamespace(id=session, channel="terminal", chat_id="c", **kind),
         stash=stash,
         told=told,
         notify=told.append,
@@ -115,8 +115,25 @@ def hook_verdict(shell: Shell, ctx: Any, call: ToolCall) -> Verdict:
     raise AssertionError("the hook waits for something")
 
 
+class Values:
+    """The plugin's values, in memory."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Any] = {}
+
+    async def get(self, key: str) -> Any:
+        return self._all.get(key)
+
+    async def set(self, key: str, value: Any) -> None:
+        self._all[key] = value
+
+    async def delete(self, key: str) -> None:
+        self._all.pop(key, None)
+
+
 def plugin(**config: Any) -> Shell:
     host: Any = SimpleNamespace(
+        storage=SimpleNamespace(kv=Values()),
         log=logging.getLogger("shell"),
         http=Http(),
         env=os.environ,
@@ -203,7 +220,8 @@ def no_sandbox(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return here
 
     none.cache_clear = lambda: None  # type: ignore[attr-defined]
-    shell = ("hookline_shell.command_guard", "hookline_shell.sandbox_runner")
+    modules = ("command_guard", "sandbox_command", "sandbox_runner")
+    shell = [f"hookline_shell.{name}" for name in modules]
     for place in (*shell, "hookline_sandbox.sandbox", "hookline_sandbox"):
         monkeypatch.setattr(f"{place}.found", none)
 

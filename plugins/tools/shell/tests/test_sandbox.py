@@ -57,6 +57,17 @@ async def test_workspace_is_writable(sandboxed: Shell, ctx: Any) -> None:
     assert (ctx.paths.workspace / "file").read_text() == "kept\n"
 
 
+async def test_moving_the_workspace_itself_is_explained(shell: Shell, work: Any) -> None:
+    result = await shell.bash(work, "mv ../work ../elsewhere")
+    if result.ok:  # without a sandbox
+        assert not work.paths.workspace.exists()
+        return
+    assert work.paths.workspace.is_dir()
+    assert "outside=true" in result.notes[0]
+    failed = await shell.bash(work, "echo x > f && mv f no/such/folder")
+    assert not failed.notes
+
+
 @pytest.mark.slow
 async def test_rest_of_the_machine_is_not_visible(
     sandboxed: Shell, work: Any, tmp_path: Path

@@ -30,6 +30,27 @@ def shown(*pieces: str) -> str:
         ("\x1b[?25lhidden cursor\x1b[?25h\n", "hidden cursor\n"),
         ("no newline", "no newline"),
         ("long line here\rshort\x1b[K\n", "short\n"),
+        ("one\r\r\ntwo\r\r\n", "one\ntwo\n"),
+        ("x\x1b\x1b[31mred\x1b[0m\n", "xred\n"),
+        ("bad \x1b[31\nnext\n", "bad [31\nnext\n"),
+        ("lone \x1b\nnext\n", "lone \nnext\n"),
+        ("never closed \x1b]0;title\nnext\n", "never closed ]0;title\nnext\n"),
+        ("\x9b31mred\x9b0m\n", "red\n"),
+        ("\x1b]0;title\x9ctext\n", "text\n"),
+        ("a\x1b7\n 10%\x1b8\n 20%\n", "a\n 20%\n"),
+        ("a\x1b[s 10%\x1b[u 20%\n", "a 20%\n"),
+        ("N\bNA\bAM\bME\bE\n", "NAME\n"),
+        ("_\bu_\bn\n", "un\n"),
+        ("abcdef\x1b[4G\x1b[2P\n", "abcf\n"),
+        ("abcdef\x1b[4G\x1b[2X\n", "abc  f\n"),
+        ("log\n\x1b[2J\x1b[Hframe 1\nx\n\x1b[2J\x1b[Hframe 2\n", "log\nframe 2\n"),
+        ("\x1b[H\x1b[2J\x1b[3Jfresh\n", "fresh\n"),
+        ("\x1b[2J\x1b[Hone\ntwo\n\x1b[H\x1b[JONE\n", "ONE\n"),
+        ("\x1b[1;1H10%\x1b[1;1H20%\n", "20%\n"),
+        ("one\ntwo\x1bM\rONE\n", "ONE\ntwo"),
+        ("\x1b(B\x1b[m\x1b=plain\x1b>\x1b[>4;1m\x1b[2 q\n", "plain\n"),
+        ("\x1b_Gf=100;AAAA\x1b\\picture\n", "picture\n"),
+        ("進捗 10%\r進捗 90%\n", "進捗 90%\n"),
     ],
 )
 def test_output_is_what_a_terminal_shows(written, expected):
@@ -37,9 +58,17 @@ def test_output_is_what_a_terminal_shows(written, expected):
     assert shown(*written) == expected
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\x1b\r\b", exclude_categories=["Cs"]))))
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\x1b\x9b\r\b", exclude_categories=["Cs"])))
+)
 def test_plain_output_stays_as_it_is(pieces):
     assert shown(*pieces) == "".join(pieces)
+
+
+def test_picture_in_an_escape_sequence_is_left_out():
+    picture = "\x1b]1337;File=inline=1:" + "QUJD" * 50_000 + "\x07"
+    pieces = [picture[at : at + 1_000] for at in range(0, len(picture), 1_000)]
+    assert shown("before\n", *pieces, "after\n") == "before\nafter\n"
 
 
 def test_long_progress_is_one_line():

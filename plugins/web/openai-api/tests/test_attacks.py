@@ -53,7 +53,6 @@ USER = {"role": "user", "content": "say no"}
         (chat([{"role": "wizard", "content": "x"}]), "unknown role 'wizard'"),
         (chat([{"role": ["user"], "content": "x"}]), "unknown role"),
         (chat([{"content": "x"}]), "unknown role"),
-        (chat([{"role": "system", "content": "x"}]), "no user message"),
         (chat([USER, {"role": "assistant", "content": "Sure, "}]), "must be a user message"),
         (chat([USER, {"role": "tool", "content": "1"}]), "must be a user message"),
         (chat([{"role": "user", "content": "  "}]), "is empty"),

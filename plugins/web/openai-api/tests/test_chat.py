@@ -326,3 +326,41 @@ def test_settings_of_clients_are_accepted(served: Served, more: dict[str, Any]) 
     client = served.client()
     made = client.chat.completions.create(model="hookline", messages=messages, extra_body=more)
     assert made.choices[0].message.content == "done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        {"content": [{"type": "text", "text": None}, {"type": "text", "text": "a"}]},
+        {"content": [{"type": "tool_use", "id": "1", "name": "n", "input": {}}]},
+        {"content": [{"type": "image_url", "image_url": {"url": "gone"}}]},
+        {"content": [{"type": "file", "file": {"file_id": "f1"}}]},
+        {"content": [{"type": "input_audio", "input_audio": {}}, 5, None]},
+        {"content": {"type": "text", "text": "a"}},
+        {"content": 5},
+        {"content": None, "audio": {"id": "a1"}},
+        {"content": "a", "reasoning_content": "hm", "annotations": [], "refusal": None},
+    ],
+)
+def test_unreadable_parts_of_earlier_answers_are_left_out(served: Served, earlier: Any) -> None:
+    hello = {"role": "user", "content": "hi"}
+    again = {"role": "user", "content": "say done"}
+    messages: list[Any] = [hello, {"role": "assistant", **earlier}, again]
+    done = served.client().chat.completions.create(model="hookline", messages=messages)
+    assert done.choices[0].message.content == "done"
+
+
+@pytest.mark.slow
+def test_missing_key_is_an_error_in_openais_format_with_and_without_v1(served: Served) -> None:
+    root = str(served.client().base_url).removesuffix("/v1/")
+    for path in ("/v1/chat/completions", "/chat/completions", "/models"):
+        method = "GET" if path == "/models" else "POST"
+        found = httpx2.request(method, root + path, json={}, timeout=60)
+        error = found.json()["error"]
+        assert (found.status_code, error["type"], error["param"]) == (
+            401,
+            "authentication_error",
+            None,
+        )
+        assert "hookline api keys add" in error["message"]

@@ -64,6 +64,25 @@ def test_web_starts_gateway_without_config(tmp_path: Path) -> None:
     assert "no admin yet" not in err
 
 
+@pytest.mark.slow
+def test_web_starts_without_a_model(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o700)
+    wired = streams(tmp_path)
+    port = free_port()
+    wired["env"] |= {"HOOKLINE_PLUGINS__WEB_SERVER__LISTEN": f"127.0.0.1:{port}"}
+    process = subprocess.Popen([sys.executable, "-m", "hookline", "web", "--json"], **wired)
+    assert process.stdout is not None
+    link = json.loads(process.stdout.readline())
+    own = {"Origin": f"http://127.0.0.1:{port}"}
+    with httpx2.Client(base_url=own["Origin"], headers=own, trust_env=False) as client:
+        assert client.post("/login", json={"code": link["code"]}).status_code == 200
+        assert client.get("/api/state").json()["model"] == ""
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "warning: No model is set up yet" in err
+
+
 @pytest.mark.long
 def test_web_names_disabled_plugins(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)

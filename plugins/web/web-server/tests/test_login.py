@@ -247,6 +247,6 @@ def test_favicon_and_robots_need_no_login(serve: Serve) -> None:
             themes = {"dark": ' data-theme="dark"', '"><b>': "", "": ""}
             for theme, attribute in themes.items():
                 page = await client.get("/login", headers={"Cookie": f"hookline-theme={theme}"})
-                assert f'<html lang="en"{attribute}>' in page.text
+                assert f'<html lang="en" dir="ltr"{attribute}>' in page.text
 
     serve(story)

@@ -18,10 +18,16 @@ from .conftest import KEY, Serve
 
 SAFE = ("GET", MOUNT)
 ENDLESS = ("/everything/stream", "/everything/slow", "/everything/fails")
-ASIDE = ("/login", "/logout")
+ASIDE = ("/login", "/login/passkey", "/login/passkey/options", "/logout")
 """Routes that are open to all and change the identity; see ``test_login.py``."""
 AUDITED = ("/audit", "/insights")
-"""The pages of an auditor; all else is refused to them."""
+"""The pages of an auditor."""
+OF_EVERYONE = (
+    *("GET /settings", "POST /settings", "PATCH /api/me"),
+    *("GET /login/passkeys", "POST /login/passkeys", "POST /login/passkeys/options"),
+    "DELETE /login/passkeys/{id}",
+)
+"""Routes of every role; what else an auditor requests is refused."""
 
 
 def entries(site: Site) -> list[RouteEntry]:
@@ -43,7 +49,8 @@ def is_let_in(entry: RouteEntry, who: str) -> int:
         return 401
     if who == "auditor":
         is_theirs = entry.path in AUDITED or entry.path.startswith("/audit/")
-        return 0 if is_theirs and method(entry) == "GET" else 403
+        is_read = is_theirs and method(entry) == "GET"
+        return 0 if is_read or entry.name in OF_EVERYONE else 403
     return 403 if entry.auth == "operator" and who != "operator" else 0
 
 

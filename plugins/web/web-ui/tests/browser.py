@@ -67,7 +67,10 @@ import asyncio, io, json, os, wave
 from dataclasses import replace
 import hookline_scripted.provider as scripted
 import hookline_web_ui.api as api
-from hookline_hookspecs import Ask, Attachment, Audio, Delta, GatewayService, Plugin, hookimpl
+import hookline_web_server.passkeys as passkeys
+import hookline_web_ui.shared_page as shared_page
+from hookline_hookspecs import Ask, Attachment, Audio, BadRequest, Delta
+from hookline_hookspecs import GatewayService, Plugin, hookimpl
 from hookline_hookspecs.web import WebServer
 
 PEOPLE = {"owner": "operator", "mia": "person", "ben": "person", "eve": "person"}
@@ -77,12 +80,22 @@ async def speak(text, on_delta):
     if on_delta is None:
         return
     for word in scripted._WORDS.findall(text):
+        if word.strip() == "BREAKS":
+            error = BadRequest("The line went dead.")
+            error.partial = text.partition("BREAKS")[0]
+            raise error
+        if word.strip() == "HOLDS":  # until the turn is stopped
+            await asyncio.Event().wait()
         on_delta(Delta(word))
         await asyncio.sleep(0.006 if word.startswith("slow") else 0)
 
 
 scripted._stream_text = speak
 api.MAX_POSTS_PER_MINUTE = 10_000  # every test's owner is one and the same
+if seconds := os.environ.get("PASSKEY_CHALLENGE_SECONDS"):
+    passkeys.CHALLENGE_SECONDS = float(seconds) - 1
+if not os.environ.get("VIEWS_ARE_LIMITED"):
+    shared_page.MAX_VIEWS_PER_MINUTE = 10_000  # all readers have one address
 
 
 class Extra(Plugin):

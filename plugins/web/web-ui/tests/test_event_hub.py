@@ -206,6 +206,15 @@ def test_stream_hides_events_of_other_people() -> None:
     assert "near" not in mine + all_
 
 
+def test_event_of_a_session_that_is_not_followed_is_marked() -> None:
+    hub = EventHub("b")
+    live = LiveTurns(hub, lambda: 0.0)
+    follows, other = [hub.listen(PERSON, starts, 0) for starts in ({"s": 0}, {})]
+    live.tell("s", HERE, "title", fields={"title": "mine"}, wide=True)
+    lines = [hub.read(one).decode().splitlines() for one in (follows, other)]
+    assert lines[1] == ["followed: no", *lines[0]]
+
+
 def test_fast_deltas_are_sent_together() -> None:
     async def story() -> None:
         hub = EventHub("b")

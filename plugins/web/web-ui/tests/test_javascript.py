@@ -17,8 +17,8 @@ from hookline_web_ui.render_static import Assets, sent
 HERE = Path(__file__).resolve().parent
 STATIC = HERE.parent / "src" / "hookline_web_ui" / "static"
 MODULES = sorted((STATIC / "js").glob("*.js"))
-LINES = 2700
-FIRST_LOAD = 60_000
+LINES = 4500
+FIRST_LOAD = 90_000
 """Bytes, gzipped, that a first visit may load."""
 PAGE = 1_300
 """Bytes of these that an empty chat's page takes itself."""
@@ -85,7 +85,12 @@ def test_modules_stay_within_line_limit() -> None:
 
 def test_first_load_stays_within_size_limit() -> None:
     assets = Assets()
-    names = [*assets.modules, "app.css", "icon.svg"]  # views.css comes with a page, or the details
+    names = [
+        *assets.modules,
+        "app.css",
+        "print.css",
+        "icon.svg",
+    ]  # views.css comes with a page, or the details
     total = sum(len(assets.all[name].packed) for name in names)
     assert total + PAGE <= FIRST_LOAD, f"{total} bytes"
 

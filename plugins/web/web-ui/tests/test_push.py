@@ -141,10 +141,9 @@ def test_question_is_pushed_to_those_who_may_answer_without_its_command(
         await browser.wait(1)
         await gone.wait(1)
         (message,) = browser.messages()
-        assert message["body"].startswith("A question is waiting in ")
+        assert message["body"] == "A question is waiting in “remove it”"  # the chat's first words
         assert message["path"] == f"/chat/{session}"
         assert COMMAND not in json.dumps(message)
-        assert "remove" not in json.dumps(message)
         headers, body = browser.got[0]
         assert b"question" not in body
         assert headers["content-encoding"] == "aes128gcm"
@@ -161,8 +160,13 @@ def test_question_is_pushed_to_those_who_may_answer_without_its_command(
         first = asked["questions"][0]["id"]
         await owner.ask("POST", path, 202, json={"question": first, "choice": "Deny"})
         await owner.settled(session)
-        await owner.say(session, "remove it")
         await browser.wait(2)
+        closing = browser.messages()[1]
+        assert closing["body"] == "Answered by web:owner"
+        assert (closing["tag"], closing["closes"]) == (message["tag"], "yes")
+        assert [one["topic"] for one, _ in browser.got] == [headers["topic"]] * 2
+        await owner.say(session, "remove it")
+        await browser.wait(3)
         await owner.ask("DELETE", "/push", json={"endpoint": browser.url})
         second = await owner.get(f"/sessions/{session}")
         answer = {"question": second["questions"][0]["id"], "choice": "Deny"}
@@ -170,7 +174,7 @@ def test_question_is_pushed_to_those_who_may_answer_without_its_command(
         await owner.settled(session, 2)
         await owner.say(session, "remove it")
         await owner.until(session, lambda one: one["session"]["state"] == "asking")
-        assert (len(browser.got), len(gone.got), len(other.got)) == (2, 1, 0)
+        assert (len(browser.got), len(gone.got), len(other.got)) == (3, 1, 0)
         for one in (owner, mia):
             await one.close()
 

@@ -44,6 +44,7 @@ def main() -> int:
         shutil.copytree(MODULES, folder / "js")
         (folder / "vendor").mkdir()
         shutil.copy(HERE / "types.d.ts", folder / "vendor" / "preact.d.ts")
+        shutil.copy(HERE / "temml.d.ts", folder / "vendor" / "temml.d.ts")
         config = {"compilerOptions": OPTIONS, "include": ["js/*.js"]}
         (folder / "tsconfig.json").write_text(json.dumps(config), "utf-8")
         return subprocess.run(["node_modules/.bin/tsc", "-p", "."], cwd=folder).returncode

@@ -1,10 +1,10 @@
-"""Bundle the libraries of the chat page into one file, which is in git. For developers only.
+"""Make the files of ``static/vendor`` from npm packages; they are in git. For developers only.
 
 python plugins/web/web-ui/vendor/make.py [--check]
 
 Needs node and npm; running Hookline does not. ``package.json`` has the versions and
 ``package-lock.json`` their hashes. With ``--check`` nothing is written, and the exit code is 1 if
-the file in git differs.
+a file in git differs.
 """
 
 from __future__ import annotations
@@ -15,20 +15,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "src" / "hookline_web_ui" / "static" / "vendor"
-BUNDLE = "preact.js"
+BUNDLES = {
+    "preact.js": ("entry.mjs", ("preact", "htm", "marked")),
+    "temml.js": ("temml.mjs", ("temml",)),
+}
+"""The modules: their entry and the packages in them."""
+DIAGRAMS = "mermaid.js"
+"""A script, which its package offers as one file."""
 LICENCES = "LICENCES.txt"
-PACKAGES = ("preact", "htm", "marked")
 MARKED = Path("node_modules", "marked", "lib", "marked.esm.js")
 WHOLE = re.compile(
     r"var (\w+)=new \w+;function \w+\(\w+,\w+\)\{return \1\.parse\(.*(?=export\{)", re.DOTALL
 )
 """The statements of marked that create its default parser. Without them the bundler can leave out
 the code that makes HTML strings, a third of marked, which the page does not use."""
-INPUTS = ("package.json", "package-lock.json", "entry.mjs")
+INPUTS = ("package.json", "package-lock.json", "entry.mjs", "temml.mjs")
 
 
 def made(folder: Path) -> dict[str, str]:
@@ -38,17 +44,34 @@ def made(folder: Path) -> dict[str, str]:
     quiet = ("--no-fund", "--no-audit", "--silent")
     subprocess.run(["npm", "ci", *quiet], cwd=folder, check=True, stderr=subprocess.DEVNULL)
     _keep_the_lexer(folder / MARKED)
-    command = ["node_modules/.bin/esbuild", "entry.mjs", "--bundle", "--format=esm", "--minify"]
+    made = {name: _bundle(folder, *what) for name, what in BUNDLES.items()}
+    script = (folder / "node_modules" / "mermaid" / "dist" / "mermaid.min.js").read_text("utf-8")
+    made[DIAGRAMS] = _header(folder, ("mermaid",)) + script
+    packages = [*(one for _, names in BUNDLES.values() for one in names), "mermaid"]
+    licences = []
+    for package in packages:
+        text = (folder / "node_modules" / package / "LICENSE").read_text("utf-8").strip()
+        licences.append(f"{_named(folder, package)}\n\n{text}\n")
+    made[LICENCES] = f"\n{'-' * 72}\n\n".join(licences)
+    return made
+
+
+def _bundle(folder: Path, entry: str, packages: Sequence[str]) -> str:
+    """Return a module with the packages that ``entry`` exports."""
+    command = ["node_modules/.bin/esbuild", entry, "--bundle", "--format=esm", "--minify"]
     command += ["--target=es2022", "--legal-comments=none", "--charset=utf8"]
-    code = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
-    names, licences = [], []
-    for package in PACKAGES:
-        where = folder / "node_modules" / package
-        about = json.loads((where / "package.json").read_text("utf-8"))
-        names.append(f"{package} {about['version']} ({about['license']})")
-        licences.append(f"{names[-1]}\n\n{(where / 'LICENSE').read_text('utf-8').strip()}\n")
-    header = f"/* {', '.join(names)}. Licences: {LICENCES}. Made by vendor/make.py. */\n"
-    return {BUNDLE: header + code, LICENCES: f"\n{'-' * 72}\n\n".join(licences)}
+    run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return _header(folder, packages) + run.stdout
+
+
+def _header(folder: Path, packages: Sequence[str]) -> str:
+    names = ", ".join(_named(folder, one) for one in packages)
+    return f"/* {names}. Licences: {LICENCES}. Made by vendor/make.py. */\n"
+
+
+def _named(folder: Path, package: str) -> str:
+    about = json.loads((folder / "node_modules" / package / "package.json").read_text("utf-8"))
+    return f"{package} {about['version']} ({about['license']})"
 
 
 def _keep_the_lexer(file: Path) -> None:

@@ -278,6 +278,17 @@ async def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tm
     assert "authorization" not in server.header(0)
 
 
+async def test_server_without_tls_is_told_with_the_right_address(monkeypatch):
+    """It waits for a request line, as many servers do."""
+    monkeypatch.setattr("hookline.io.http.transport.HANDSHAKE_SECONDS", 0.2)
+    async with Server({}) as server, client(server) as http:
+        url = server.url().replace("http://", "https://")
+        with pytest.raises(HttpFailed) as raised:
+            await http.get(url)
+    right = f"127.0.0.1:{server.port} speaks plain HTTP. Write http:// instead of https://."
+    assert str(raised.value) == f"{url} cannot be reached: {right}"
+
+
 async def test_cookies_are_not_kept():
     answer = response(b"", "Set-Cookie: a=1")
     async with Server({"/": answer}) as server, client(server) as http:
@@ -565,6 +576,28 @@ def certificate(tmp_path):
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(cert, key)
     return server, ssl.create_default_context(cafile=cert)
+
+
+async def test_certificates_are_those_that_the_environment_names(
+    certificate, tmp_path, monkeypatch
+):
+    server = Server({})
+    server.ssl, _ = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    async with server, client(server, resolve=names(good=["127.0.0.1"])) as http:
+        found = await http.get(f"https://good.example:{server.port}/")
+    assert found.body == b"ok"
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+async def test_unreadable_certificates_are_named(tmp_path, monkeypatch, content):
+    file = tmp_path / "cert.pem"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    async with Server({}) as server, client(server) as http:
+        with pytest.raises(HttpFailed, match=r"SSL_CERT_FILE names .*cert\.pem, .* unset"):
+            await http.get(server.url())
 
 
 async def test_tls_is_verified_against_the_requested_name(certificate):

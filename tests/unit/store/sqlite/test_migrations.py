@@ -67,14 +67,19 @@ async def test_two_steps_with_one_number_are_refused(store: SqliteStore) -> None
         await store.migrate("log", [ONE, Migration(1, "other", "SELECT 1")])
 
 
-async def test_newer_database_is_refused_and_error_names_the_backups(store: SqliteStore) -> None:
-    await store.migrate("log", [ONE])
+@pytest.mark.parametrize(
+    ("component", "owner"), [("core", "hookline"), ("plugin standup", "plugin standup")]
+)
+async def test_newer_database_is_refused_and_error_says_what_to_update(
+    store: SqliteStore, component: str, owner: str
+) -> None:
+    await store.migrate(component, [ONE])
     await store.write(lambda c: c.execute("INSERT INTO log (id) VALUES (1)"))
-    await store.migrate("log", [ONE, TWO])
+    await store.migrate(component, [ONE, TWO])
     with pytest.raises(
-        StoreError, match=r"newer than this version.*Update hookline, or restore .*backups"
+        StoreError, match=rf"newer than this version.*Update {owner}, or restore .*backups"
     ):
-        await store.migrate("log", [ONE])
+        await store.migrate(component, [ONE])
 
 
 async def test_migration_backs_up_existing_rows_and_keeps_three_backups(store_home: Path) -> None:

@@ -55,6 +55,11 @@ class DiscordClient(kit.PollingClient):
     def __init__(self, config: DiscordConfig, host: Host) -> None:
         super().__init__(host, config)
         self._config = config
+        self._opening = asyncio.Lock()
+        self._started: kit.BoundedDict[tuple[str, str], tuple[InboundEvent, str]]
+        self._started = kit.BoundedDict()
+        """By channel and person: the last part of a text that may go on, and the thread of the
+        text."""
         self._receiver = DiscordReceiver(config)
         self._awaited: set[str] = set()
         """Servers that Discord has not reported yet."""
@@ -198,16 +203,25 @@ class DiscordClient(kit.PollingClient):
             self.host.log.info("cannot acknowledge an interaction: %s", error)
 
     async def _in_thread(self, arrival: InboundEvent) -> InboundEvent:
-        """Move a message to a new thread that starts with it, if config says so."""
+        """Move a message to a new thread that starts with it, if config says so.
+
+        The rest of a text that was sent in parts belongs to the thread of its first part.
+        """
         inbound = arrival.inbound
         if not self._config.threads or inbound.private or inbound.thread:
             return arrival
-        try:
-            thread = await self.open_thread(inbound.chat_id, inbound.message_id)
-        except HooklineError as error:
-            self.host.log.warning("cannot start a thread: %s", error)
-            return arrival
         around = inbound.chat_id
+        async with self._opening:  # the rest may come while the thread is being opened
+            writer = around, inbound.user_id
+            before, thread = self._started.pop(writer, (None, ""))
+            if before is None or not PASTES.continues(before, arrival):
+                try:
+                    thread = await self.open_thread(around, inbound.message_id)
+                except HooklineError as error:
+                    self.host.log.warning("cannot start a thread: %s", error)
+                    return arrival
+            if PASTES.may_go_on(arrival):
+                self._started[writer] = arrival, thread
         inbound = replace(inbound, chat_id=thread, thread=thread, parent=around)
         return replace(arrival, inbound=inbound, source=around)
 

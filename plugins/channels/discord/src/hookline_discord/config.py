@@ -14,9 +14,10 @@ class DiscordConfig(ChannelConfigWithBots):
     credentials = (TOKEN,)
     token: SecretStr = TOKEN.field(link=FACTS["portal"], guide=FACTS["guide"])
     api_url: str = Field(
-        "https://discord.com/api/v10", description="URL of the API, with its version."
+        "https://discord.com/api/v10",
+        description="Address of the Discord API, including its version.",
     )
     gateway_url: str | None = Field(
-        None, description="URL of the gateway; null = the one that the API names."
+        None, description="Address of Discord's gateway; leave empty to ask the API."
     )
-    threads: bool = Field(False, description="Start a thread for each conversation in servers.")
+    threads: bool = Field(False, description="On servers, start a thread for each conversation.")

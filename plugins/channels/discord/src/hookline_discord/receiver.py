@@ -17,6 +17,7 @@ from hookline_channelkit import (
     PasteLimit,
     RemoteFile,
     author_label,
+    describe_kind,
     get_in,
     quote_fields,
 )
@@ -75,8 +76,8 @@ class DiscordReceiver:
         self._roles: dict[str, str] = {}
         """The bot's own role in each server."""
         self._bots = HourlyLimit(config.bot_messages)
-        self._long: BoundedDict[str, InboundEvent] = BoundedDict()
-        """The last part of a long text, by chat."""
+        self._long: BoundedDict[tuple[str, str], InboundEvent] = BoundedDict()
+        """The last part of a long text, by chat and person."""
 
     def add_guild(self, data: Json) -> None:
         """Remember a server with its channels and open threads."""
@@ -121,14 +122,14 @@ class DiscordReceiver:
         if not self._is_for_agent(found, data):
             return None
         if PASTES.may_go_on(found):
-            self._long[chat] = found
+            self._long[chat, found.inbound.user_id] = found
         return found
 
     def _is_for_agent(self, found: InboundEvent, data: Json) -> bool:
         """Whether a message is for the agent; so is the rest of a text that is."""
         inbound = found.inbound
         is_open = self._config.groups == "always" and inbound.kind != "unreadable"
-        begun = self._long.get(inbound.chat_id)
+        begun = self._long.get((inbound.chat_id, inbound.user_id))
         is_rest = begun is not None and PASTES.continues(begun, found)
         if not (inbound.addressed or is_open or is_rest):
             return False
@@ -155,7 +156,8 @@ class DiscordReceiver:
             else "",
             **self._quoted(data),
         )
-        found = InboundEvent(inbound, files, cursor=data["id"])
+        raw = str(get_in(data, "content"))
+        found = InboundEvent(inbound, files, cursor=data["id"], raw=raw)
         return found if inbound.text or files else found.as_unreadable(unreadable_in(data))
 
     def _quoted(self, data: Json) -> dict[str, Any]:
@@ -169,17 +171,17 @@ class DiscordReceiver:
         snapshots = [one.get("message") or {} for one in answered.get("message_snapshots") or ()]
         if snapshots:  # a forwarded message, which its sender did not write
             by, author = "", author_label("")
-        parts = (answered, *snapshots)
-        words = [
-            word
-            for part in parts
-            for word in (self.words_of(part), *words_of_embeds(part), *words_of_files(part))
-        ]
-        number = answered.get("id") or get_in(data, "message_reference", "message_id")
-        is_reply = get_in(data, "message_reference", "type", default=0) != FORWARD
-        return quote_fields(
-            "\n".join(filter(None, words)), author, number if is_reply else None, by=by
-        )
+        words = []
+        for part in (answered, *snapshots):
+            previews = [] if by else words_of_embeds(part)  # which neither of the two wrote
+            words += [self.words_of(part), *previews, *words_of_files(part)]
+        reference = data.get("message_reference") or {}
+        if reference.get("type", 0) == FORWARD:
+            return {}
+        if data.get("referenced_message", answered) is None:
+            words, author = [describe_kind("message that is gone")], author_label("")
+        number = answered.get("id") or reference.get("message_id")
+        return quote_fields("\n".join(filter(None, words)), author, number, by=by)
 
     def edit(self, data: Json, chat: str) -> Inbound | None:
         """Parse an edit by a person; None for other changes."""

@@ -33,7 +33,7 @@ class FeishuConfig(ChannelConfig):
     credentials = (APP, SECRET)
     domain: str = Field(
         default=DOMAIN,
-        description="Where the app is: feishu.cn, or larksuite.com for Lark.",
+        description="Where the app is registered: feishu.cn, or larksuite.com for Lark.",
         json_schema_extra={"ask": True, "guide": _guide()},
     )
     app_id: str = APP.field("", ask=True)

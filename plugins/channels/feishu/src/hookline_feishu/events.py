@@ -93,7 +93,7 @@ def is_named(item: Json, me: str) -> bool:
 def words_of(item: Json) -> str:
     """Return the text of a message, with words for its files."""
     if item.get("deleted"):
-        return ""
+        return describe_kind("message that is gone")
     text, files = _readable(item, "")
     kind = str(item.get("msg_type"))
     named = [describe_kind(kind if kind in FILE_NAMES else "picture") for _ in files]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from hookline_channelkit import (
     InboundEvent,
     PrivateChats,
     author_label,
+    describe_kind,
     get_in,
     quote_fields,
 )
@@ -23,6 +24,9 @@ from .config import FACTS, FeishuConfig
 
 HISTORY_PAGE_SIZE = 50
 """The maximum (open.feishu.cn, im-v1/message/list)."""
+CARDS_AS_SENT = {"card_msg_content_type": "user_card_content"}
+"""Without this, Feishu returns in place of a card that a newer app is needed to show it
+(github.com/larksuite/oapi-sdk-python/issues/95)."""
 _RECEIVED = {"im.message.receive_v1": "message", "im.message.updated_v1": "edit"}
 
 
@@ -38,7 +42,7 @@ class FeishuReceiver:
     """
 
     def __init__(self, config: FeishuConfig, host: Host, api: Api) -> None:
-        self._is_open, self._api = config.groups == "always", api
+        self._is_open, self._api, self._log = config.groups == "always", api, host.log
         self.people, self.moves = PrivateChats(host), ChatAliases(host)
         self._kinds: dict[str, str] = {}
         self._threads: BoundedDict[str, str] = BoundedDict()
@@ -96,12 +100,18 @@ class FeishuReceiver:
 
     async def _forwarded(self, found: InboundEvent) -> InboundEvent:
         """Return a forwarded conversation with its messages, none of which its sender wrote."""
-        inbound, lines = found.inbound, []
-        for one in await self.message(inbound.message_id):
-            if one.get("upper_message_id") and (words := events.words_of(one)):
-                lines.append(f"{author_label('', self._who(one))}: {words}")
-        text = "\n".join(lines) or inbound.text
+        inbound = found.inbound
+        text = self._conversation(await self.message(inbound.message_id)) or inbound.text
         return replace(found, inbound=replace(inbound, text=text, forwarded=author_label("")))
+
+    def _conversation(self, items: Sequence[Json]) -> str:
+        """Return the messages of a forwarded conversation, with their authors."""
+        inner = [one for one in items if one.get("upper_message_id")]
+        return "\n".join(
+            f"{author_label('', self._who(one))}: {words}"
+            for one in inner
+            if (words := events.words_of(one))
+        )
 
     async def _quoting(self, found: InboundEvent, item: Json) -> InboundEvent:
         """Return a message with what it quotes, and the author of that unless known.
@@ -111,26 +121,34 @@ class FeishuReceiver:
         parent, thread = str(item.get("parent_id") or ""), str(item.get("thread_id") or "")
         if not parent:
             return found
-        if thread and parent == item.get("root_id"):
+        is_thread = thread and parent == item.get("root_id")
+        if is_thread:
             first = self._threads.setdefault(thread, str(item["message_id"]))
             if first != item["message_id"]:
                 return found
         try:
-            (quoted,) = [o for o in await self.message(parent) if o.get("message_id") == parent]
-        except (HooklineError, ValueError):
-            return found
-        is_thread = thread and parent == item.get("root_id")
-        if is_thread and get_in(quoted, "sender", "id") == found.inbound.user_id:
+            items = await self.message(parent)
+        except HooklineError as error:
+            self._log.info("cannot read a quoted message: %s", error)
+            items = []
+        quoted = next((one for one in items if one.get("message_id") == parent), None)
+        if quoted is None:
+            words = describe_kind("message that cannot be read")
+            fields = quote_fields(words, author_label(""), parent)
+            return replace(found, inbound=replace(found.inbound, **fields))
+        writer = get_in(quoted, "sender", "id")
+        if is_thread and writer == found.inbound.user_id:
             return found  # who writes in a thread of their own quotes nothing
         by: Literal["", "agent", "sender"] = ""
-        if get_in(quoted, "sender", "id") == self._api.app_id:
-            by = "agent"
-        elif get_in(quoted, "sender", "id") == found.inbound.user_id:
-            by = "sender"
+        words = events.words_of(quoted)
         if quoted.get("msg_type") == "merge_forward":
-            by = ""
-        writer = "" if by else author_label("", self._who(quoted))
-        fields = quote_fields(events.words_of(quoted), writer, parent, by=by)
+            words = self._conversation(items) or words
+        elif writer == self._api.app_id:
+            by = "agent"
+        elif writer == found.inbound.user_id:
+            by = "sender"
+        label = "" if by else author_label("", self._who(quoted))
+        fields = quote_fields(words, label, parent, by=by)
         return replace(found, inbound=replace(found.inbound, **fields))
 
     @staticmethod
@@ -155,7 +173,8 @@ class FeishuReceiver:
 
     async def message(self, id_: str) -> list[Json]:
         """Fetch a message; deleted ones are included."""
-        return list((await self._api.ask("GET", f"/im/v1/messages/{id_}")).get("items") or ())
+        found = await self._api.ask("GET", f"/im/v1/messages/{id_}", params=CARDS_AS_SENT)
+        return list(found.get("items") or ())
 
     async def kind_of(self, chat: str) -> str:
         """Return the kind of a chat: ``p2p``, ``group`` or ``topic``."""
@@ -203,6 +222,7 @@ class FeishuReceiver:
             query = {"container_id_type": "chat", "sort_type": "ByCreateTimeAsc"}
             query |= {"start_time": str(begin // 1000)}
         query |= {"container_id": thread or place, "page_size": str(HISTORY_PAGE_SIZE)}
+        query |= CARDS_AS_SENT
         async for one in self.pages("/im/v1/messages", **query):
             if int(one["create_time"]) >= begin:
                 yield one

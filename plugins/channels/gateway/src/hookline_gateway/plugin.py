@@ -37,8 +37,10 @@ class GatewayConfig(BaseModel):
         default=24.0,
         ge=0,
         le=3600,
-        description="Seconds for running turns and replies to finish after a signal. The process "
-        "exits at most 5 seconds later.",
+        description=(
+            "Seconds that running turns get to finish when the gateway is stopped. It exits at "
+            "most 5 seconds later."
+        ),
     )
 
 
@@ -91,20 +93,26 @@ class Gateway(Plugin[GatewayConfig]):
         if self.lock is not None:
             self.lock.release()
 
-    async def gateway(self, *, turns: bool = True) -> None:
+    async def gateway(self, *, turns: bool = True, needs_model: bool = True) -> None:
         """Serve every enabled channel until SIGTERM or SIGINT."""
         from .shutdown import ShutdownSignals
 
         shutdown = ShutdownSignals(self.config.drain)
         shutdown.listen()
-        await self.serve(shutdown.wait, turns=turns)
+        await self.serve(shutdown.wait, turns=turns, needs_model=needs_model)
         # Exit at once: returning would wait for background work again.
         raise SystemExit(0)
 
-    async def serve(self, ended: Callable[[], Awaitable[object]], *, turns: bool = True) -> None:
+    async def serve(
+        self,
+        ended: Callable[[], Awaitable[object]],
+        *,
+        turns: bool = True,
+        needs_model: bool = True,
+    ) -> None:
         """Serve every enabled channel until ``ended()`` returns, then drain.
 
-        Without ``turns`` other processes run the turns.
+        Without ``turns`` other processes run the turns; with ``needs_model`` one must be set up.
 
         The lock is held until the plugin is torn down, because work may go on until then. Raises
         ``SystemExit`` if the gateway cannot start, or if another one runs on this home.
@@ -112,6 +120,6 @@ class Gateway(Plugin[GatewayConfig]):
         from .lock import lock_home
         from .serve import checked_channels, serve
 
-        channels = await checked_channels(self.host, turns=turns)
+        channels = await checked_channels(self.host, turns=turns, needs_model=needs_model)
         self.lock = lock_home(self.host.home)
         await serve(self.host, channels, self.config.drain, ended, turns=turns)

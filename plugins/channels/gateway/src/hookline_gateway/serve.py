@@ -16,6 +16,7 @@ from hookline_hookspecs import (
     Inspection,
     WorkDistribution,
 )
+from hookline_hookspecs.errors import ConfigError
 
 from . import state as states
 from .access_check import has_access, require_access, warn_open
@@ -69,7 +70,9 @@ async def serve(
         state.set_state(states.STOPPED)
 
 
-async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
+async def checked_channels(
+    host: Host, *, turns: bool = True, needs_model: bool = True
+) -> list[Channel]:
     """Return the enabled network channels. Without ``turns`` other processes must run the turns.
 
     Raises ``SystemExit`` if there is nothing to run, no model is configured, or ``access`` should
@@ -77,7 +80,7 @@ async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
     """
     core = host.services[Inspection]
     if turns:
-        core.check_model(core.default_model())
+        _check_model(core, needs_model)
     plugins = await core.plugins()
     for row in plugins:
         if row["state"] in ("failed", "missing"):
@@ -102,6 +105,21 @@ async def checked_channels(host: Host, *, turns: bool = True) -> list[Channel]:
     if channels:
         require_access(host, plugins, [channel.name for channel in channels])
     return channels
+
+
+def _check_model(core: Inspection, is_required: bool) -> None:
+    """Check that the model can be used; without one, warn unless it ``is_required``.
+
+    Raises ``HooklineError``.
+    """
+    try:
+        model = core.default_model()
+    except ConfigError as error:
+        if is_required:
+            raise
+        write_line(f"hookline: warning: {error}")
+        return
+    core.check_model(model)
 
 
 async def _start_all(

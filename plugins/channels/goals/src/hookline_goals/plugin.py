@@ -60,7 +60,7 @@ class Goals(Plugin[GoalsConfig]):
 
     @command("/goal", audience="everyone", immediate=True, category="People and schedule")
     async def goal(self, ctx: Context, args: str) -> str:
-        """Work on a goal turn after turn: /goal TEXT; /goal shows it; pause, resume, clear."""
+        """Work on a goal until it is reached: /goal TEXT. /goal shows it; pause, resume, clear."""
         inbound = ctx.turn.inbound
         if (report := await self._requested_report(inbound, args)) is not None:
             return report
@@ -76,7 +76,7 @@ class Goals(Plugin[GoalsConfig]):
     # Not immediate: it needs the chat's session, which a message before it may open.
     @command("/background", audience="everyone", category="People and schedule")
     async def background(self, ctx: Context, args: str) -> str:
-        """Work on a goal in the background, with a report at the end: /background TEXT."""
+        """Work on a goal in the background and report at the end: /background TEXT."""
         if not args.strip():
             return await self._list(ctx.turn.inbound)
         return await self._set(ctx, "background", args.strip())

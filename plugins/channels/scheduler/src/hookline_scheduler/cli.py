@@ -46,7 +46,7 @@ async def list_jobs(plugin: Scheduler, json: JsonOption = False) -> None:
 @with_plugin
 async def add(
     plugin: Scheduler,
-    when: Annotated[str, typer.Argument(help='"0 9 * * 1-5", "every 2h", "tomorrow 9:00".')],
+    when: Annotated[str, typer.Argument(help='"0 9 * * 1-5", "every 2h", "in 20 minutes".')],
     prompt: Annotated[str, typer.Argument(help="What to do, with all the context it needs.")],
     timezone: Annotated[str, typer.Option(help="IANA time zone, such as Europe/Berlin.")] = "",
     chat: Annotated[

@@ -11,6 +11,7 @@ from typing import Any
 from hookline_hookspecs import HooklineError, Host, Page, Refused, Route
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Badge,
     Cell,
@@ -32,10 +33,13 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    format_number,
     identity,
     path_param,
     query_params,
     read_form,
+    t,
+    tn,
 )
 
 from . import job_text
@@ -44,24 +48,22 @@ from .errors import ScheduleError
 from .job_runner import run_session_id
 from .job_store import Job, JobChat, JobRun
 from .schedule_commands import ScheduleCommands
-from .schedule_parser import CronSchedule
+from .schedule_parser import CronSchedule, OneTimeSchedule
 
 PAGE_SIZE = 50
 TONES: Mapping[str, Tone] = {
-    "ok": "good",
-    "silent": "neutral",
-    "failed": "bad",
-    "interrupted": "warning",
-    "on": "good",
-    "running": "good",
-    "paused": "warning",
+    N_("ok"): "good",
+    N_("silent"): "neutral",
+    N_("failed"): "bad",
+    N_("interrupted"): "warning",
+    N_("on"): "good",
+    N_("running"): "good",
+    N_("paused"): "warning",
 }
-WHEN_HELP = (
-    "every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes, tomorrow 9:00 or 2030-01-31 18:00."
-)
-TERMINAL_LABEL = "the terminal"
+WHEN_HELP = N_("every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes or 2030-01-31 18:00.")
+TERMINAL_LABEL = N_("the terminal")
 """Shown as the chat of the terminal's jobs."""
-CHAT_HELP = "Where replies go: your chats on this page, the terminal, or a chat that has a job."
+CHAT_HELP = N_("Where replies go: your chats on this page, the terminal, or a chat that has a job.")
 
 
 class SchedulePages:
@@ -74,7 +76,9 @@ class SchedulePages:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the routes of the pages and their forms."""
         create_tables(self._host, "job", id="")
-        register(SiteRoute("GET", "/schedule", self.show, page=Page("Schedule", order=70)))
+        register(
+            SiteRoute("GET", "/schedule", self.show, page=Page("Schedule", "Activity", order=70))
+        )
         register(SiteRoute("GET", "/schedule/runs", self.runs))
         register(SiteRoute("POST", "/schedule/add", self.add))
         for name in ("pause", "resume", "run", "remove"):
@@ -96,37 +100,47 @@ class SchedulePages:
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("Jobs", f"{len(rows):,}", f"{states.count('paused'):,} paused"),
-                    Stat("Missed", f"{len(late):,}", "will run once, late"),
-                    Stat("Last run failed", f"{failed:,}", tone="bad" if failed else "neutral"),
+                    Stat(
+                        t("Jobs"),
+                        format_number(len(rows)),
+                        tn("{n} paused", "{n} paused", states.count("paused")),
+                    ),
+                    Stat(t("Missed"), format_number(len(late)), t("will run once, late")),
+                    Stat(
+                        t("Last run failed"),
+                        format_number(failed),
+                        tone="bad" if failed else "neutral",
+                    ),
                 ]
             )
         ]
         if rows and not commands.is_running:
-            hint = "Jobs run only while “hookline gateway” or “hookline chat” is running."
+            hint = t("Jobs run only while “hookline gateway” or “hookline chat” is running.")
             parts.append(Text(hint, "warning"))
         ordered = sorted(rows, key=lambda row: (row[0].due is None, row[0].due or 0.0))
-        empty = "No jobs yet. Add one below, or ask for one in a chat: “every morning at 9 …”."
+        empty = t("No jobs yet. Add one below, or ask for one in a chat: “every morning at 9 …”.")
         table = Table(
-            ["Job", "When", "Next run", "State", "Last run", "Chat"],
+            [t("Job"), t("When"), t("Next run"), t("State"), t("Last run"), t("Chat")],
             [_row(job, run, now) for job, run in paging.slice(ordered)],
             empty=empty,
-            more=paging.link(len(rows) - paging.offset, "More"),
+            more=paging.link(len(rows) - paging.offset, t("More")),
         )
-        add = Form("/schedule/add", _fields(given, errors, rows, _own(request)), "Add", "New job")
+        add = Form(
+            "/schedule/add", _fields(given, errors, rows, _own(request)), t("Add"), t("New job")
+        )
         parts += [table, await self._results(""), add]
-        description = "Jobs that run on a schedule, each run in its own session."
-        return View("Schedule", parts, description, status=422 if errors else 200)
+        description = t("Jobs that run on a schedule, each run in its own session.")
+        return View(t("Schedule"), parts, description, status=422 if errors else 200)
 
     async def _results(self, job: str, paging: Paging | None = None) -> Table:
         size, start = (paging.size, paging.offset) if paging else (10, 0)
         rows = await self._host.storage.fetch("page_runs", job=job, limit=size + 1, start=start)
-        more = Link("All runs", "/schedule/runs") if len(rows) > size else None
+        more = Link(t("All runs"), "/schedule/runs") if len(rows) > size else None
         return Table(
-            ["Ended", "Job", "Result", "Reply", "Session"],
+            [t("Ended"), t("Job"), t("Result"), t("Reply"), t("Session")],
             [_result(row) for row in rows[:size]],
-            title="Runs",
-            empty="No runs yet.",
+            title="" if paging else t("Runs"),
+            empty=t("No runs yet."),
             more=paging.link(len(rows)) if paging else more,
         )
 
@@ -134,8 +148,8 @@ class SchedulePages:
         """``GET /schedule/runs[?job=ID]``"""
         job = query_params(request).get("job", "")
         table = await self._results(job, Paging.from_request(request, "/schedule/runs", PAGE_SIZE))
-        title = f"Runs of job {job}" if job else "Runs"
-        return View(title, [table], "", (Link("Schedule", "/schedule"),))
+        title = t("Runs of job {job}", job=job) if job else t("Runs")
+        return View(title, [table], "", (Link(t("Schedule"), "/schedule"),))
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /schedule/add``: ``prompt when zone chat``"""
@@ -188,21 +202,27 @@ def _own(request: RequestLike) -> JobChat:
 def _row(job: Job, run: JobRun | None, now: float) -> Row:
     state = job_text.state(job)
     late = job.due is not None and job.due < now and state == "on"
-    shown = Badge("late", "warning") if late else Badge(state, TONES.get(state, "neutral"))
+    shown = Badge(t("late"), "warning") if late else Badge(t(state), TONES.get(state, "neutral"))
     last: Cell = None
     if run is not None:
-        last = Link(run.outcome, build_path("schedule", "runs", job=job.id))
+        last = Link(t(run.outcome), build_path("schedule", "runs", job=job.id))
     who = strangers(job.origins)
-    what = f"{job_text.short(job.prompt)}{f' (from {named(who)})' if who else ''}"
-    where = TERMINAL_LABEL if job.chat.workspace else job.chat.name
+    what = (
+        f"{job_text.short(job.prompt)}{' ' + t('(from {names})', names=named(who)) if who else ''}"
+    )
+    where = t(TERMINAL_LABEL) if job.chat.workspace else job.chat.name
     when = job_text.described(job)
-    in_words = describe_cron(when) if isinstance(job.schedule, CronSchedule) else when
+    in_words = when
+    if isinstance(job.schedule, CronSchedule):
+        in_words = describe_cron(when)
+    elif isinstance(job.schedule, OneTimeSchedule):
+        in_words = t("once")
     cells: list[Cell] = [what, in_words, Timestamp(job.due) if job.due else None, shown]
     details = []
     if len(job.prompt) > job_text.MAX_LINE_CHARS or "\n" in job.prompt:
         details.append(job.prompt)
     if in_words != when:
-        details.append(f"cron: {when}")
+        details.append(f"cron: {when}" if isinstance(job.schedule, CronSchedule) else when)
     return Row([*cells, last, where], _actions(job), "\n\n".join(details))
 
 
@@ -210,17 +230,19 @@ def _actions(job: Job) -> Sequence[Action]:
     switch = "pause" if job.state == "on" else "resume"
     path = build_path("schedule", job.id)
     return [
-        Action("Run now", f"{path}/run"),
-        Action(switch.capitalize(), f"{path}/{switch}"),
-        Action("Delete", f"{path}/remove", confirm=f"Delete job {job.id}?", style="danger"),
+        Action(t("Run now"), f"{path}/run"),
+        Action(t("Pause") if switch == "pause" else t("Resume"), f"{path}/{switch}"),
+        Action(
+            t("Delete"), f"{path}/remove", confirm=t("Delete job {id}?", id=job.id), style="danger"
+        ),
     ]
 
 
 def _result(row: Mapping[str, Any]) -> Row:
-    prompt = job_text.short(row["prompt"] or f"job {row['job_id']}, deleted")
-    state = Badge(row["outcome"], TONES.get(row["outcome"], "neutral"))
+    prompt = job_text.short(row["prompt"] or t("job {id}, deleted", id=row["job_id"]))
+    state = Badge(t(row["outcome"]), TONES.get(row["outcome"], "neutral"))
     text = job_text.short(row["reason"] or row["text"])
-    link = Link("open", build_path("sessions", run_session_id(row["job_id"], row["id"])))
+    link = Link(t("open"), build_path("sessions", run_session_id(row["job_id"], row["id"])))
     detail = row["text"] or row["reason"]
     return Row(
         [Timestamp(row["ended"]), prompt, state, text, link], (), detail if detail != text else ""
@@ -235,22 +257,23 @@ def _fields(
 ) -> list[Field]:
     others = (job.chat.name for job, _ in rows if not job.chat.workspace)
     chats = dict.fromkeys([own.name, TERMINAL_LABEL, *others])
-    prompt = "Include everything it needs to know: it runs in its own session."
-    zone = "Such as Europe/Berlin. Leave empty for this machine's time zone."
+    prompt = t("Include everything it needs to know: it runs in its own session.")
+    zone = t("Such as Europe/Berlin. Leave empty for this machine's time zone.")
     return [
         Field(
-            "prompt", "What to do", "long", given.get("prompt", ""), (), prompt, True,
+            "prompt", t("What to do"), "long", given.get("prompt", ""), (), prompt, True,
             errors.get("prompt", ""),
         ),
         Field(
-            "when", "When", "text", given.get("when", ""), (), WHEN_HELP, True,
+            "when", t("When"), "text", given.get("when", ""), (), t(WHEN_HELP), True,
             errors.get("when", ""),
         ),
         Field(
-            "zone", "Time zone", "text", given.get("zone", ""), (), zone, False,
+            "zone", t("Time zone"), "text", given.get("zone", ""), (), zone, False,
             errors.get("zone", ""),
         ),
-        Field("chat", "Chat", "choice", given.get("chat", own.name), list(chats), CHAT_HELP),
+        Field("chat", t("Chat"), "choice", given.get("chat", own.name), list(chats), t(CHAT_HELP),
+            labels={TERMINAL_LABEL: t(TERMINAL_LABEL)}),
     ]  # fmt: skip
 
 

@@ -40,7 +40,7 @@ from .schedule_commands import ScheduleCommands
 USAGE = """/schedule: this chat's jobs
 /schedule add WHEN | PROMPT, such as: /schedule add every day 9:00 | What is new in the news?
 /schedule remove ID, /schedule pause ID, /schedule resume ID, /schedule run ID
-WHEN is every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes, tomorrow 9:00 or 2030-01-31 18:00,
+WHEN is every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes or 2030-01-31 18:00,
 optionally followed by a time zone such as Europe/Berlin."""
 _ZONE = re.compile(r"\s((?:[A-Za-z_]+/)+[A-Za-z][\w+-]*|UTC)\s*$")
 """A time zone at the end of WHEN."""
@@ -136,7 +136,7 @@ class Scheduler(Plugin[SchedulerConfig]):
         """Run a prompt later, in a fresh session; its answer is sent to this chat.
 
         Args:
-            when: cron, "every 2h", "in 20 minutes", "tomorrow 9:00" or ISO
+            when: cron, "every 2h", "in 20 minutes", "every weekday 9:00" or ISO
             prompt: all it must know
         """
         chat = self._chat(ctx)

@@ -38,8 +38,10 @@ _FIELD_RANGES = (60, 24, 31, 12, 7)
 """The values of the five fields of a cron expression."""
 EXAMPLES = (
     'write a cron expression ("0 9 * * 1-5"), an interval ("every 2h"), or one time '
-    '("in 20 minutes", "tomorrow 9:00", "2030-01-31 18:00")'
+    '("in 20 minutes", "{day} 9:00", "{year}-01-31 18:00")'
 )
+AMBIGUOUS_HOURS = 4
+"""Hours of a day in which "tomorrow" may mean today."""
 
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
@@ -48,6 +50,17 @@ _UNITS = {
     **dict.fromkeys(("d", "day", "days"), DAY),
     **dict.fromkeys(("w", "week", "weeks"), 7 * DAY),
 }
+_SPELLINGS = (
+    (re.compile(r"\A(hourly|daily|weekly|monthly|yearly)\Z"), r"@\1"),
+    (re.compile(r"\Adaily (?=at |\d)"), "every day "),
+    (re.compile(r"\A(?:on )?(weekday|weekend|\w+day)s (?=at |\d)"), r"every \1 "),
+    (re.compile(r"\bhalf an hour\Z"), "30 minutes"),
+    (re.compile(r"\A(in|every) an? "), r"\1 1 "),
+    (re.compile(r"\Aevery other "), "every 2 "),
+    (re.compile(r" noon\Z"), " 12:00"),
+    (re.compile(r" midnight\Z"), " 0:00"),
+)
+"""Other words for what is understood."""
 _MACROS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -63,6 +76,9 @@ _DAYS = {
 }  # fmt: skip
 _AMOUNT = re.compile(r"([0-9]{1,9}) ?([a-z]+)(?:,? (?:and )?|$|(?=[0-9]))")
 _TIME = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?")
+_PAST = re.compile(r"hour at ([0-9]{1,2}) past")
+_MONTHLY = re.compile(r"on day ([0-9]{1,2}) of every month at (.+)")
+"""As the list of jobs says it."""
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([t ].*)?")
 
 
@@ -173,8 +189,10 @@ def parse_schedule(text: str, zone: str, now: float) -> Schedule:
     """
     words = " ".join(text.split())
     if not words or len(words) > MAX_TEXT_CHARS:
-        raise ScheduleError(f"when should it run? Please {EXAMPLES}")
+        raise ScheduleError(f"when should it run? Please {_examples(zone, now)}")
     lower = words.casefold()
+    for pattern, plain in _SPELLINGS:
+        lower = pattern.sub(plain, lower)
     if lower.startswith("every "):
         return _every(lower.removeprefix("every "), words, zone, now)
     if lower.startswith("in "):
@@ -183,7 +201,17 @@ def parse_schedule(text: str, zone: str, now: float) -> Schedule:
         return _near(lower, words, zone, now)
     if _ISO.fullmatch(lower):
         return _dated(lower, words, zone, now)
+    if monthly := _MONTHLY.fullmatch(lower):
+        hour, minute = _clock(monthly[2], words, f"on day {monthly[1]} of every month")
+        return _cron(f"{minute} {hour} {monthly[1]} * *", zone, now)
     return _cron(_MACROS.get(lower, words), zone, now)
+
+
+def _examples(zone: str, now: float) -> str:
+    """Return what a person may write, valid at this time."""
+    here = datetime.fromtimestamp(now, find_zone(zone))
+    day = "today" if here.hour < AMBIGUOUS_HOURS else "tomorrow"
+    return EXAMPLES.format(day=day, year=here.year + 1)
 
 
 def next_due(schedule: Schedule, now: float, last: float | None) -> float | None:
@@ -209,6 +237,8 @@ def _every(rest: str, words: str, zone: str, now: float) -> Schedule:
             return _cron(f"{minute} {hour} * * {fields}", zone, now)
         if day != "day":
             raise ScheduleError(f'{words!r} lacks a time; write "every {day} 9:00"')
+    if past := _PAST.fullmatch(rest):
+        return _cron(f"{past[1]} * * * *", zone, now)
     seconds = _seconds(f"1 {rest}" if rest in _UNITS else rest, words)
     if seconds < MIN_INTERVAL:
         raise ScheduleError(f'{words!r} is too often; the shortest interval is "every 1 minute"')
@@ -241,15 +271,18 @@ def _near(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
     """Parse ``today 18:00`` and ``tomorrow 9:00``."""
     day, _, time = lower.partition(" ")
     here = datetime.fromtimestamp(now, find_zone(zone))
-    late = (here.hour, here.minute) >= FIRST_EXAMPLE_TIME or (day == "tomorrow" and here.hour >= 4)
+    late = (here.hour, here.minute) >= FIRST_EXAMPLE_TIME or (
+        day == "tomorrow" and here.hour >= AMBIGUOUS_HOURS
+    )
     hour, minute = _clock(time.removeprefix("at "), words, "tomorrow" if late else "today")
-    if day == "tomorrow" and here.hour < 4:
-        raise ScheduleError(
-            f'it is {here:%H:%M}, so "tomorrow" may mean today; write the date, such as '
-            f'"{here.date() + timedelta(days=1)} {hour:02}:{minute:02}"'
-        )
     that_day = here.date() + timedelta(days=day == "tomorrow")
-    return _once(datetime.combine(that_day, datetime.min.time()), hour, minute, words, zone, now)
+    found = _once(datetime.combine(that_day, datetime.min.time()), hour, minute, words, zone, now)
+    if day == "tomorrow" and here.hour < AMBIGUOUS_HOURS:
+        raise ScheduleError(
+            f"it is {here:%H:%M}, so tomorrow may mean today; write the date, such as "
+            f'"{that_day} {hour:02}:{minute:02}"'
+        )
+    return found
 
 
 def _dated(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
@@ -259,7 +292,8 @@ def _dated(lower: str, words: str, zone: str, now: float) -> OneTimeSchedule:
     except ValueError:
         found = None
     if found is None or len(lower) == len("2030-01-31"):
-        raise ScheduleError(f'{words!r} is not a date with a time; write "2030-01-31 18:00"')
+        year = datetime.fromtimestamp(now, find_zone(zone)).year + 1
+        raise ScheduleError(f'{words!r} is not a date with a time; write "{year}-01-31 18:00"')
     if found.tzinfo is None:
         return _once(found, found.hour, found.minute, words, zone, now)
     return _ahead(found.timestamp(), words, zone, now)
@@ -273,21 +307,26 @@ def _once(
     shown = day.replace(hour=hour, minute=minute)
     first, second = (shown.replace(tzinfo=where, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
-        raise ScheduleError(_changing(first, second, words, zone))
+        _ahead(max(first.timestamp(), second.timestamp()), words, zone, now)
+        raise ScheduleError(_changing(first, second, words, zone, now))
     return _ahead(first.timestamp(), words, zone, now)
 
 
-def _changing(first: datetime, second: datetime, words: str, zone: str) -> str:
+def _changing(first: datetime, second: datetime, words: str, zone: str, now: float) -> str:
     if first.astimezone(UTC).astimezone(first.tzinfo).replace(fold=0) != first:
         instead = first.astimezone(UTC).astimezone(first.tzinfo)
         return (
             f"{words!r} does not exist in {zone}, where the clocks go forward then; write "
             f'"{instead:%Y-%m-%d %H:%M}"'
         )
-    return (
-        f"{words!r} comes twice in {zone}, where the clocks go back then; write "
-        f'"{first.isoformat(timespec="minutes")}" or "{second.isoformat(timespec="minutes")}"'
+    times = (time.isoformat(timespec="minutes") for time in (first, second) if _is_ahead(time, now))
+    return f"{words!r} comes twice in {zone}, where the clocks go back then; write " + " or ".join(
+        f'"{time}"' for time in times
     )
+
+
+def _is_ahead(time: datetime, now: float) -> bool:
+    return now < time.timestamp() <= now + MAX_DISTANCE
 
 
 def _ahead(at: float, words: str, zone: str, now: float) -> OneTimeSchedule:
@@ -327,31 +366,31 @@ def _cron(expression: str, zone: str, now: float) -> CronSchedule:
             f'{expression!r} has a field for seconds; write five fields, such as "0 9 * * 1-5"'
         )
     if len(fields) != 5:
-        raise ScheduleError(f"{expression!r} is not a time; {EXAMPLES}")
-    _check_steps(fields, expression)
+        raise ScheduleError(f"{expression!r} is not a time; {_examples(zone, now)}")
+    _check_steps(fields, expression, _examples(zone, now))
     try:
         CronSim(expression, datetime.fromtimestamp(now, find_zone(zone)))
     except (CronSimError, AssertionError, ValueError) as error:
         part = str(error).removeprefix("Bad ").lower() or "a field"
         raise ScheduleError(
-            f"{expression!r} is not a cron expression ({part}); {EXAMPLES}"
+            f"{expression!r} is not a cron expression ({part}); {_examples(zone, now)}"
         ) from None
     found = CronSchedule(expression, zone)
     if found.after(now) is None:
-        raise ScheduleError(f"{expression!r} never comes; {EXAMPLES}")
+        raise ScheduleError(f"{expression!r} never comes; {_examples(zone, now)}")
     return found
 
 
-def _check_steps(fields: list[str], expression: str) -> None:
+def _check_steps(fields: list[str], expression: str, examples: str) -> None:
     """Refuse ``*/90``, which cron takes for the first value only."""
     for number, (field, size) in enumerate(zip(fields, _FIELD_RANGES, strict=True)):
         for step in re.findall(r"/([0-9]{1,6})", field):
             if int(step) < size:
                 continue
             unit = ("minutes", "hours", "days", "months", "weekdays")[number]
-            example = f'write "every {step} {unit}"' if number < 3 else EXAMPLES
-            if number < 3 and int(step) == 0:
-                example = EXAMPLES
+            seconds = int(step) * _UNITS.get(unit, 0)
+            fits = MIN_INTERVAL <= seconds <= MAX_DISTANCE
+            example = f'write "every {int(step)} {unit}"' if fits else examples
             raise ScheduleError(
                 f"{expression!r}: /{step} is longer than the {size} {unit} of its field, so it "
                 f"would run once in that time; {example}"

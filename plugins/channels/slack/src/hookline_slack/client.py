@@ -142,6 +142,7 @@ class SlackClient(kit.ListeningClient):
 
     async def _serve(self, kind: str, payload: Json, acknowledge: Acknowledge) -> None:
         """Store the event of an envelope, in order within a channel, and acknowledge it."""
+        self._receiver.note_unfurled(payload)
         place, at = events.order_of(payload)
         heappush(self._waiting[place], (at, id(payload), kind, payload, acknowledge))
         await asyncio.sleep(REORDER_SECONDS if at else 0)
@@ -172,10 +173,9 @@ class SlackClient(kit.ListeningClient):
         me = await self._receiver.bot_id()
         match event.get("type"), event.get("subtype"):
             case (("message" | "app_mention"), ("message_changed" | "message_deleted")):
-                changed = events.change(event, me)
-                return changed[1] if changed and await self._receiver.is_meant(*changed) else None
+                return await self._receiver.parse_change(event)
             case (("message" | "app_mention"), _):
-                return await self._receiver.parse_message(event)
+                return await self._receiver.parse_message(await self._receiver.unfurled(event))
             case (("reaction_added" | "reaction_removed"), _):
                 if event.get("item_user") == me != event.get("user"):
                     item = event["item"]  # which lacks the thread

@@ -36,12 +36,16 @@ class SlackConfig(ChannelConfigWithBots):
     credentials = tuple(TOKENS.values())
     bot_token: SecretStr = TOKENS["bot_token"].field(guide=GUIDE, link=manifest_url())
     app_token: SecretStr = TOKENS["app_token"].field()
-    api_url: str = Field(default="https://slack.com/api/", description="URL of the Web API.")
+    api_url: str = Field(
+        default="https://slack.com/api/", description="Address of Slack's Web API."
+    )
     native_streams: bool = Field(
-        default=False, description="Show a running answer in threads as Slack's own stream."
+        default=False, description="In threads, stream answers in Slack's own way."
     )
     thread_days: float = Field(
         default=14.0,
         gt=0,
-        description="Days without messages after which a thread is not checked for missed ones.",
+        description=(
+            "Days without messages after which a thread is no longer checked for missed ones."
+        ),
     )

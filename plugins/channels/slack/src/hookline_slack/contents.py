@@ -16,6 +16,11 @@ from hookline_channelkit import code_block, code_span, describe_kind, get_in, li
 Json: TypeAlias = Mapping[str, Any]
 MAX_DEPTH = 12
 """Nesting of blocks that is read."""
+_TEXT_FIELDS = ("title", "subtitle", "label", "text", "body", "description", "details")
+_LIST_FIELDS = ("fields", "elements", "tasks")
+"""Fields of blocks that hold texts or other blocks."""
+_NO_PREVIEW = "[no preview available]"
+"""What Slack writes in place of blocks."""
 _LINK = re.compile(r"<([^<>\n]+)>")
 
 
@@ -35,19 +40,34 @@ def _shown(link: re.Match[str]) -> str:
 
 def content_of(message: Json) -> str:
     """Return all that a message says: text or blocks, attachments, and the names of its files."""
-    files = [describe_kind(f"file {_file_name(one)}") for one in message.get("files") or ()]
     attachments = [attachment_text(one) for one in message.get("attachments") or ()]
-    return "\n".join(filter(None, (own_text(message), *attachments, *files)))
+    return "\n".join(filter(None, (own_text(message), *attachments, *_file_names(message))))
+
+
+def _file_names(message: Json) -> list[str]:
+    return [describe_kind(f"file {_file_name(one)}") for one in message.get("files") or ()]
 
 
 def own_text(message: Json) -> str:
-    """Return the text of a message; for an app's message, that of its blocks too."""
+    """Return the text of a message; for an app's message, that of its blocks too.
+
+    The text of a person's message holds that of its rich text, but not a table or a picture.
+    """
     text = unescaped(str(message.get("text") or ""))
     is_of_app = "bot_id" in message or message.get("subtype") == "bot_message"
     if text and not is_of_app:
-        return text
+        return with_tables(text, message)
     blocks = blocks_text(message.get("blocks"))
     return blocks if text in blocks else "\n".join(filter(None, (text, blocks)))
+
+
+def with_tables(text: str, message: Json) -> str:
+    """Return the text of a person's message, and what its blocks show beside rich text."""
+    blocks = message.get("blocks")
+    if not isinstance(blocks, list):
+        return text
+    beside = blocks_text([one for one in blocks if get_in(one, "type") != "rich_text"])
+    return text if beside in text else "\n".join(filter(None, (text, beside)))
 
 
 def attachment_text(attachment: Json) -> str:
@@ -65,9 +85,13 @@ def attachment_text(attachment: Json) -> str:
         unescaped(title),
         unescaped(str(get_in(attachment, "text"))) or blocks_text(blocks),
         *fields,
+        link_text("image", image) if (image := str(get_in(attachment, "image_url"))) else "",
+        *map(_attached_button, attachment.get("actions") or ()),
+        *_file_names(attachment),
     )
     text = "\n".join(part for part in parts if part)
-    return text or unescaped(str(get_in(attachment, "fallback")))
+    fallback = unescaped(str(get_in(attachment, "fallback")))
+    return text or ("" if fallback == _NO_PREVIEW else fallback)
 
 
 def blocks_text(blocks: Any) -> str:
@@ -89,6 +113,13 @@ def _block_texts(blocks: Any, depth: int) -> Iterator[str]:
                 yield link_text(str(get_in(block, "alt_text", default="image")), url)
             case "actions":
                 yield "\n".join(filter(None, map(_button, block.get("elements") or ())))
+            case "call":
+                call = get_in(block, "call", "v1", default={})
+                name = str(get_in(call, "name", default="call"))
+                yield link_text(name, str(get_in(call, "join_url")))
+            case "video":
+                yield from _other_block(block, depth)
+                yield str(get_in(block, "title_url"))
             case "table":
                 yield from (_row(row, depth) for row in block.get("rows") or ())
             case _:
@@ -97,14 +128,20 @@ def _block_texts(blocks: Any, depth: int) -> Iterator[str]:
 
 def _other_block(block: Json, depth: int) -> Iterator[str]:
     """Yield the texts of a section, header, context, or a block that is not known here."""
-    parts = [block.get("title"), block.get("text"), *(block.get("fields") or ())]
-    parts += [block.get("accessory"), *(block.get("elements") or ())]
+    parts = [block.get(name) for name in _TEXT_FIELDS]
+    parts += [part for name in _LIST_FIELDS for part in block.get(name) or ()]
+    parts += [block.get("accessory")]
     for part in parts:
         if isinstance(part, str):
             yield unescaped(part)
         elif isinstance(part, Mapping):
             button = _button(part) if part.get("type") == "button" else None
             yield from [button] if button is not None else _block_texts([part], depth + 1)
+
+
+def _attached_button(button: Any) -> str:
+    url = str(get_in(button, "url"))
+    return link_text(str(get_in(button, "text")), url) if url else ""
 
 
 def _button(button: Any) -> str:
@@ -142,7 +179,8 @@ def _rich_part(part: Any) -> str:
     text = str(get_in(part, "text"))
     match get_in(part, "type"):
         case "link":
-            return link_text(text, str(get_in(part, "url"))) or str(get_in(part, "url"))
+            url = str(get_in(part, "url"))
+            return link_text(text, url) if text else url
         case "user":
             return f"@{get_in(part, 'user_id')}"
         case "usergroup" | "broadcast":
@@ -151,6 +189,10 @@ def _rich_part(part: Any) -> str:
             return f"#{get_in(part, 'channel_id')}"
         case "emoji":
             return f":{get_in(part, 'name')}:"
+        case "date" | "color":
+            return str(
+                get_in(part, "fallback") or get_in(part, "value") or get_in(part, "timestamp")
+            )
     if get_in(part, "style", "code", default=False):
         return code_span(text)
     if text.strip() and get_in(part, "style", "strike", default=False):

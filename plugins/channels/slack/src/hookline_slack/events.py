@@ -5,19 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from hookline_channelkit import InboundEvent, RemoteFile, author_label, get_in, quote_fields
+from hookline_channelkit import (
+    InboundEvent,
+    RemoteFile,
+    author_label,
+    describe_kind,
+    get_in,
+    quote_fields,
+)
 from hookline_hookspecs import Inbound
 
 from .config import Json, data
-from .contents import attachment_text, content_of, own_text, unescaped
+from .contents import attachment_text, content_of, own_text, unescaped, with_tables
 
 WRITTEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 """Subtypes of messages with text of an author; others report what happened in a channel."""
 EMOJI: Mapping[str, str] = data("emoji.json")
 NAMES = {name: sign for sign, name in EMOJI.items()}
 MENTIONED = "(you were mentioned)"
+_PERMALINK = re.compile(r"https://[\w.-]+/archives/[A-Z0-9]+/p\d{10,}")
 _BANG = re.compile(r"!(?=[A-Za-z])")
 
 
@@ -61,11 +69,15 @@ def message(event: Json, me: str) -> InboundEvent:
     channel, ts, thread = event["channel"], event["ts"], event.get("thread_ts") or ""
     user = str(event.get("user") or event.get("bot_id") or "")
     raw = str(event.get("text") or "")
-    text = plain(raw, me) if raw else own_text(event)
+    text = with_tables(plain(raw, me), event) if raw else own_text(event)
     chat = chat_of(channel, ts, thread)
     inbound = _inbound(chat, user, f"{channel}:{ts}", text, sent=float(ts))
     files = tuple(map(_file, event.get("files") or ()))
-    if shared := [one for one in event.get("attachments") or () if _is_message(one)]:
+    if "bot_id" in event and raw:
+        beside = [one for one in event.get("attachments") or () if not _is_message(one)]
+        text = "\n".join(filter(None, (text, *map(attachment_text, beside))))
+        inbound = replace(inbound, text=text)
+    if shared := shared_messages(event):
         inbound = _with_shared(inbound, shared, me)
     elif _BANG.match(text):
         inbound = replace(inbound, text="/" + text[1:])
@@ -78,21 +90,43 @@ def message(event: Json, me: str) -> InboundEvent:
     return found.as_unreadable(event.get("subtype") or "without text") if is_empty else found
 
 
+def shared_messages(message: Json) -> list[Json]:
+    """Return the messages that a message shares, or to which a link in it leads."""
+    return [one for one in message.get("attachments") or () if _is_message(one)]
+
+
 def _is_message(attachment: Json) -> bool:
-    """Whether an attachment is a message that was shared, or to which a link leads."""
     return bool(attachment.get("is_share") or attachment.get("is_msg_unfurl"))
+
+
+def has_permalink(message: Json) -> bool:
+    """Whether a message has a link to a message, which Slack has not followed yet."""
+    return not shared_messages(message) and bool(_PERMALINK.search(str(message.get("text"))))
+
+
+def unfurled(payload: Json) -> tuple[str, list[Json]] | None:
+    """Return the id of a message in which Slack has now followed a link, and its attachments."""
+    event = get_in(payload, "event", default={})
+    new = get_in(event, "message", default={})
+    if get_in(event, "subtype") != "message_changed" or not shared_messages(new):
+        return None
+    return f"{event.get('channel')}:{new.get('ts')}", list(new["attachments"])
 
 
 def _with_shared(inbound: Inbound, shared: Sequence[Json], me: str) -> Inbound:
     """Return a message with the messages that it shares: forwarded, or quoted beside a text."""
-    words = "\n\n".join(filter(None, map(attachment_text, shared)))
+    words = "\n\n".join(attachment_text(one) or content_of(one) for one in shared)
+    words = words if words.strip() else describe_kind("message without text")
     others = [one for one in shared if one.get("author_id") not in (me, inbound.user_id)]
     writer = _author((others or shared)[0])
     if not inbound.text:
         return replace(inbound, text=words, forwarded=writer)
-    by: Literal["agent", "sender"] = "agent" if shared[0].get("author_id") == me else "sender"
-    fields = quote_fields(words, writer) if others else quote_fields(words, by=by)
-    return replace(inbound, **fields)
+    if others:
+        return replace(inbound, **quote_fields(words, writer))
+    if any(one.get("author_id") == me for one in shared):
+        # The bot's words in another chat may be about what others wrote there.
+        return replace(inbound, **quote_fields(words, writer, by="agent"))
+    return replace(inbound, **quote_fields(words, by="sender"))
 
 
 def order_of(payload: Json) -> tuple[str, float]:

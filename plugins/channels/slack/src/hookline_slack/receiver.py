@@ -27,6 +27,8 @@ THREAD_PREFIX = "thread:"
 a thread."""
 THREAD_SECONDS = 2.0
 """Seconds for reading a thread: Slack waits 3 s for the acknowledgement of the message."""
+UNFURL_SECONDS = 0.8
+"""Seconds in which Slack usually follows a link to one of its messages."""
 THREAD_UNREAD = "Not all messages of this thread before this one could be read: {}."
 ReadThread: TypeAlias = Callable[[str, str, str], AsyncIterator[Json]]
 """Yields the messages of a thread up to a ``ts``, given channel, thread and ``ts``."""
@@ -54,6 +56,8 @@ class SlackReceiver:
         self._names: BoundedDict[str, str] = BoundedDict()
         self._firsts: BoundedDict[str, str | None] = BoundedDict()
         """The ``ts`` of the first message to the bot, by thread."""
+        self._unfurls: BoundedDict[str, asyncio.Future[list[Json]]] = BoundedDict()
+        """What Slack finds behind the links of a message, by its id."""
         self._bots = HourlyLimit(config.bot_messages)
 
     async def bot_id(self) -> str:
@@ -63,10 +67,34 @@ class SlackReceiver:
             self._me, self.team = str(me["user_id"]), str(me["team_id"])
         return self._me
 
+    async def unfurled(self, event: Json) -> Json:
+        """Return a message to the bot with the messages to which its links lead.
+
+        Slack follows links a moment later, and reports that as a change of the message.
+        """
+        is_linking = events.has_permalink(event)
+        if not is_linking or not await self.is_meant(event, events.message(event, self._me)):
+            return event
+        waiter = self._unfurling(f"{event['channel']}:{event['ts']}")
+        await asyncio.wait({waiter}, timeout=UNFURL_SECONDS)
+        return {**event, "attachments": waiter.result()} if waiter.done() else event
+
+    def note_unfurled(self, payload: Json) -> None:
+        """Note the messages to which links in a message lead, for :meth:`unfurled`."""
+        if found := events.unfurled(payload):
+            waiter = self._unfurling(found[0])
+            if not waiter.done():
+                waiter.set_result(found[1])
+
+    def _unfurling(self, message: str) -> asyncio.Future[list[Json]]:
+        if message not in self._unfurls:
+            self._unfurls[message] = asyncio.get_running_loop().create_future()
+        return self._unfurls[message]
+
     async def parse_message(self, event: Json) -> InboundEvent | None:
         """Return a message, live or of a history, if it is for the bot; else None."""
         found = events.message(event, await self.bot_id())
-        if not await self.is_meant(event, found):
+        if not await self.is_meant(event, found) or await self._is_answered(event, found):
             return None
         inbound = found.inbound
         self.writers[inbound.chat_id] = inbound.user_id
@@ -78,9 +106,39 @@ class SlackReceiver:
         sender = await self._name_of(inbound.user_id)
         return replace(found, inbound=replace(inbound, sender=sender, addressed=is_addressed))
 
-    async def _with_thread(self, inbound: Inbound, event: Json) -> Inbound:
-        """Return the first message to the bot in a thread, with the messages before it."""
-        if not event.get("thread_ts") or event["thread_ts"] == event["ts"]:
+    async def parse_change(self, event: Json) -> InboundEvent | None:
+        """Return an edit or deletion, if it is for the bot; else None.
+
+        An edit that mentions the bot for the first time counts from its own time: replies before
+        it were for others.
+        """
+        changed = events.change(event, await self.bot_id())
+        if changed is None or not await self.is_meant(*changed):
+            return None
+        message, found = changed
+        inbound, at = found.inbound, str(get_in(message, "edited", "ts"))
+        if inbound.kind == "edit" and at and inbound.thread and not await self._is_known(inbound):
+            await self._is_first(inbound.chat_id, at)
+            inbound = await self._with_thread(inbound, {**message, "ts": at}, edited=message["ts"])
+            sender = await self._name_of(inbound.user_id)
+            found = replace(found, inbound=replace(inbound, sender=sender))
+        return found
+
+    async def _is_known(self, inbound: Inbound) -> bool:
+        """Whether the bot takes part in a thread, or the thread is in direct messages."""
+        return bool(inbound.private) or await self.takes_part(inbound.chat_id)
+
+    async def _is_answered(self, event: Json, found: InboundEvent) -> bool:
+        """Whether the bot has been told of a message by the edit that first mentioned it."""
+        edited = str(get_in(event, "edited", "ts"))
+        return bool(edited) and edited == await self._first(found.inbound.chat_id)
+
+    async def _with_thread(self, inbound: Inbound, event: Json, edited: str = "") -> Inbound:
+        """Return the first message to the bot in a thread, with the messages before it.
+
+        ``edited`` is the ``ts`` of the message itself if an edit mentions the bot.
+        """
+        if not edited and event.get("thread_ts") in (None, "", event["ts"]):
             return inbound  # it starts the thread
         channel, thread = events.split(inbound.chat_id)
         messages: list[Json] = []
@@ -97,7 +155,9 @@ class SlackReceiver:
             self._host.log.warning("cannot read all of a thread: %s", problem)
             note = f"({THREAD_UNREAD.format(problem)})"
             inbound = replace(inbound, text=f"{inbound.text}\n\n{note}")
-        before = [one for one in messages if float(one["ts"]) < float(event["ts"])]
+        before = [
+            one for one in messages if float(one["ts"]) < float(event["ts"]) and one["ts"] != edited
+        ]
         earlier = [await self._earlier(one, inbound.user_id) for one in before]
         fields = earlier_fields(earlier)
         origins = (*inbound.origins, *fields.pop("origins", ()))
@@ -111,7 +171,9 @@ class SlackReceiver:
         id_ = user or str(message.get("bot_id") or "")
         name = str(get_in(message, "bot_profile", "name") or message.get("username") or "")
         name = name or (await self._name_of(user) if user else "")
-        return EarlierMessage(text, author_label(name, f"slack:{id_}"), is_own=user == sender)
+        # A preview of a link, or a shared message, is by somebody else.
+        is_own = user == sender and not message.get("attachments")
+        return EarlierMessage(text, author_label(name, f"slack:{id_}"), is_own)
 
     async def is_meant(self, event: Json, found: InboundEvent) -> bool:
         """Whether a message is for the bot, from a person or a bot that config allows."""

@@ -16,11 +16,12 @@ class TelegramConfig(ChannelConfig):
     credentials = (TOKEN,)
     token: SecretStr = TOKEN.field()
     base_url: str = Field(
-        default="https://api.telegram.org/bot", description="URL of the Bot API, up to the token."
+        default="https://api.telegram.org/bot",
+        description="Address of the Bot API, up to the token.",
     )
     base_file_url: str = Field(
         default="https://api.telegram.org/file/bot",
-        description="URL of its files, up to the token.",
+        description="Address of the Bot API's files, up to the token.",
     )
     poll_seconds: int = Field(
         default=20, ge=1, le=50, description="Seconds that a request for updates may stay open."
@@ -29,5 +30,5 @@ class TelegramConfig(ChannelConfig):
         default=20_000_000,
         ge=1,
         le=20_000_000,
-        description="Size of the largest file accepted; the Bot API allows 20 MB.",
+        description="Maximum size of a received file; the Bot API allows 20 MB.",
     )

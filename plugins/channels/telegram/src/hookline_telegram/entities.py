@@ -46,25 +46,22 @@ class EntityText:
     def markdown(self, start: int = 0) -> str:
         """Return the text from an offset with its marks."""
         end = len(self._units) // 2
-        marked = [
-            one
-            for one in self.entities
-            if one["type"] in _MARKS and start <= one["offset"] < _end(one) <= end
-        ]
+        marked = [one for one in self.entities if one["type"] in _MARKS and _end(one) <= end]
         marked.sort(key=lambda one: (one["offset"], -_end(one), one["type"] == "code"))
         return self._marked(start, end, marked)
 
     def _marked(self, start: int, end: int, marked: Sequence[Json]) -> str:
-        """Return a part of the text with the entities in it; those that overlap others are left
-        out."""
+        """Return a part of the text with the entities in it; of those that overlap others, the
+        rest."""
         out, at = "", start
         for number, entity in enumerate(marked):
-            if entity["offset"] < at or _end(entity) > end:
+            first, last = max(at, entity["offset"]), min(end, _end(entity))
+            if first >= last:
                 continue
-            out += self.part(at, entity["offset"])
-            at, kind = _end(entity), str(entity["type"])
+            out += self.part(at, first)
+            at, kind = last, str(entity["type"])
             inner = () if kind in ("code", "pre") else marked[number + 1 :]
-            text = _MARKS[kind](self._marked(entity["offset"], at, inner), entity)
+            text = _MARKS[kind](self._marked(first, last, inner), entity)
             if kind in _BLOCKS:
                 is_at_start = not out or out.endswith("\n")
                 rest = self.part(at, at + 1)

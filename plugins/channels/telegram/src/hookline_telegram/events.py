@@ -37,10 +37,23 @@ class BotAccount:
 
 def chat_of(update: Json) -> int:
     """Return the chat of an update, 0 without one. Order matters within a chat."""
-    message = update.get("message") or update.get("edited_message")
-    return int(
-        get_in(message or get_in(update, "callback_query", "message"), "chat", "id", default=0)
-    )
+    message = _message_of(update) or get_in(update, "callback_query", "message")
+    return int(get_in(message, "chat", "id", default=0))
+
+
+def writer_of(update: Json) -> tuple[int, int]:
+    """Return chat and person of an update."""
+    person = get_in(_message_of(update) or update.get("callback_query"), "from", "id", default=0)
+    return chat_of(update), int(person)
+
+
+def sent_at(update: Json) -> float:
+    """Return when the message of an update was sent; 0 without one."""
+    return float(get_in(_message_of(update), "date", default=0))
+
+
+def _message_of(update: Json) -> Json:
+    return update.get("message") or update.get("edited_message") or {}
 
 
 def thread_of(message: Json) -> str | None:
@@ -82,11 +95,11 @@ def quoted_in(message: Json, me: BotAccount) -> dict[str, Any]:
     """Return what a message quotes, and the author of that."""
     answered = message.get("reply_to_message") or {}
     elsewhere = message.get("external_reply") or {}
-    part = str(get_in(message, "quote", "text"))
+    part = EntityText(message.get("quote") or {}).markdown()
     if "forum_topic_created" in answered:  # the topic, in which every message is a reply to it
         return quote_fields(part)
     if elsewhere and not answered:
-        text = part or content_of(elsewhere)
+        text = part or content_of(elsewhere) or describe_kind("message that bots cannot see")
         origin: Json = elsewhere.get("origin") or {}
         by = _whose(origin.get("sender_user") or {}, message, me)
         # The bot's words in another chat may be about what others wrote there.
@@ -185,8 +198,10 @@ def words_of(message: Json, me: BotAccount) -> str | None:
             start = utf16(part)
         elif kind == "mention" and part.casefold() == mine:
             start, is_named = utf16(part), True
-    rest = content.markdown(start)
-    text = rest.lstrip(" ,:\n") if is_named else command + rest
+    if is_named:
+        rest = content.part(start)
+        start += utf16(rest) - utf16(rest.lstrip(" ,:\n"))
+    text = command + content.markdown(start)
     text = "\n".join(filter(None, (text, words_of_kind(message))))
     if text.split(None, 1)[:1] == ["/start"]:
         return text[len("/start") :].strip() or "/help"

@@ -17,10 +17,11 @@ from hookline_channelkit import (
     PasteLimit,
     PlatformError,
     ReceiveCallback,
+    SplitTexts,
     receive_event,
     utf16,
 )
-from hookline_channelkit.pastes import PASTE_PAUSE
+from hookline_channelkit.pastes import MAX_PASTE_SECONDS, PASTE_PAUSE
 from hookline_hookspecs import HooklineError, Host, Inbound
 
 from . import events
@@ -87,12 +88,14 @@ class TelegramReceiver:
             raise PlatformError(reason) from None
 
     async def _whole_messages(self, updates: Sequence[Json]) -> Sequence[Json]:
-        """Fetch the same updates again while an album or a split text at a chat's end grows."""
+        """Fetch the same updates again while an album or a split text at their end grows."""
         for _ in range(MAX_PART_POLLS):
-            last = {events.chat_of(update): update for update in updates}
+            last = {events.writer_of(update): update for update in updates}
             pauses = [_pause_after(update.get("message") or {}) for update in last.values()]
-            if not max(pauses) or len(updates) >= UPDATE_PAGE:
+            if not max(pauses):
                 break
+            if len(updates) >= UPDATE_PAGE:
+                return _up_to_unfinished(updates)
             await asyncio.sleep(max(pauses))
             more = await self._updates(0)
             if len(more) <= len(updates):
@@ -103,33 +106,32 @@ class TelegramReceiver:
     async def _store(
         self, updates: Sequence[Json], me: BotAccount, receive: ReceiveCallback
     ) -> None:
-        parts: list[InboundEvent] = []
-
-        async def whole() -> InboundEvent:
-            return PASTES.join(parts)
-
+        """Store the updates of a chat in their order; the parts of a text where it begins."""
+        texts, found = SplitTexts(PASTES), list[Json | list[InboundEvent]]()
         for kind, unit in events.units_of(updates):
-            found: InboundEvent | None = None
-            if kind != "press":
-                try:
-                    found = await self._message(unit, me, kind)
-                except HooklineError:
-                    raise
-                except Exception:
-                    self._host.log.exception("dropped a message that could not be parsed")
-            if found is not None and parts and PASTES.continues(parts[-1], found):
-                parts.append(found)
-                continue
-            if parts:
-                await receive_event(receive, whole(), self._host.log)
-                parts = []
             if kind == "press":
-                is_new = await receive_event(receive, self._press(unit), self._host.log)
-                self._answer(unit, PRESS_REPLIES[is_new])
-            elif found is not None and self._is_meant(found):
-                parts = [found]
-        if parts:
-            await receive_event(receive, whole(), self._host.log)
+                found.append(unit)
+                continue
+            event = await self._parsed(unit, me, kind)
+            # The rest of a text belongs to it, also where it does not mention the bot itself.
+            if event is not None and not texts.extend(event) and self._is_meant(event):
+                found.append(texts.begin(event))
+        for one in found:
+            if isinstance(one, list):
+                await receive(PASTES.join(one))
+            else:
+                is_new = await receive_event(receive, self._press(one), self._host.log)
+                self._answer(one, PRESS_REPLIES[is_new])
+
+    async def _parsed(self, unit: Sequence[Json], me: BotAccount, kind: str) -> InboundEvent | None:
+        """Return a person's message; None without one, or if it cannot be parsed."""
+        try:
+            return await self._message(unit, me, kind)
+        except HooklineError:
+            raise
+        except Exception:
+            self._host.log.exception("dropped a message that could not be parsed")
+            return None
 
     def _is_meant(self, found: InboundEvent) -> bool:
         """Whether a message is for the agent; one that nobody can read only if it is addressed."""
@@ -155,7 +157,8 @@ class TelegramReceiver:
             addressed=any(events.is_addressed(one, me) for one in unit),
             **events.quoted_in(first, me),
         )
-        found = InboundEvent(inbound, files, cursor=str(last["message_id"]))
+        raw = str(first.get("text") or "")
+        found = InboundEvent(inbound, files, cursor=str(last["message_id"]), raw=raw)
         if not text and not files:
             return _without_content(found, first, kind)
         return found.as_edit(str(last.get("edit_date", ""))) if kind == "edit" else found
@@ -206,6 +209,27 @@ def _pause_after(message: Json) -> float:
     if "media_group_id" in message:
         return ALBUM_PAUSE
     return PASTE_PAUSE if utf16(str(message.get("text") or "")) >= PASTES.least else 0.0
+
+
+def _up_to_unfinished(updates: Sequence[Json]) -> Sequence[Json]:
+    """Return the updates of a full page before an album or text that goes on on the next page."""
+    newest = max(events.sent_at(update) for update in updates)
+    recent = [events.sent_at(update) >= newest - MAX_PASTE_SECONDS for update in updates]
+    last = {events.writer_of(update): number for number, update in enumerate(updates)}
+    unfinished = {
+        writer
+        for writer, number in last.items()
+        if recent[number] and _pause_after(updates[number].get("message") or {})
+    }
+    begin = next(
+        (
+            number
+            for number, update in enumerate(updates)
+            if recent[number] and events.writer_of(update) in unfinished
+        ),
+        0,
+    )
+    return updates[:begin] or updates
 
 
 def _without_content(found: InboundEvent, message: Json, kind: str) -> InboundEvent | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .text_width import wrapped
+from .themes import current_theme
 
 _MAX_HIGHLIGHTED_CHARS = 30_000
 """Longer code is not highlighted: that would block drawing for too long."""
@@ -24,10 +25,18 @@ def render(text: str, width: int) -> str:
 
     from rich.console import Console
     from rich.markdown import Markdown
+    from rich.theme import Theme
 
-    out = StringIO()
-    console = Console(file=out, force_terminal=True, width=width, legacy_windows=False)
-    page = Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+    out, theme = StringIO(), current_theme()
+    console = Console(
+        file=out,
+        force_terminal=True,
+        width=width,
+        legacy_windows=False,
+        no_color=theme.name == "none",
+        theme=Theme(theme.markdown),
+    )
+    page = Markdown(text, code_theme=theme.code, hyperlinks=False)
     for block in page.parsed:
         if block.type == "fence" and len(block.content) > _MAX_HIGHLIGHTED_CHARS:
             block.info = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -24,15 +25,13 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.questions import marked_preview
-from hookline_markdown import both_ends, hanging, literal, one_line, readable, window_width
+from hookline_markdown import hanging, literal, readable, window_width
+from hookline_terminal.activity import refused_tool
 
 from .command_hints import for_command_line
+from .refused_calls import RefusedCalls
 
 USAGE_FIELDS = ("input", "cache_read", "cache_write", "output", "reasoning")
-MAX_CALL_COLUMNS = 100
-MAX_FAILURE_COLUMNS = 400
-REFUSAL = "Denied: "
-"""How the result of a refused call begins."""
 _LINE_SEPARATORS = {0x2028: "\\u2028", 0x2029: "\\u2029", 0x85: "\\u0085"}
 """Characters that JSON allows raw, but that end a line for some readers."""
 
@@ -55,6 +54,12 @@ class RunOutput(Protocol):
     def waits(self, question: StoredQuestion, *, in_full: bool) -> None:
         """Show that the turn waits; ``in_full`` if nothing else shows the question."""
 
+    def note(self, text: str) -> None:
+        """Show a sentence of the command itself."""
+
+    def failed(self, kind: str, text: str) -> None:
+        """Report why the turn, which :meth:`finished` shows next, counts as failed."""
+
     def finished(self, submission: Submission) -> None:
         """Show the end of the turn."""
 
@@ -62,7 +67,7 @@ class RunOutput(Protocol):
 class PlainOutput:
     """Prints the bare answer to stdout, and notices to stderr.
 
-    If stderr is a terminal, it also shows tool calls and their failures. Reviews are not shown.
+    If stderr is a terminal, it also shows tool calls as the chat does. Reviews are not shown.
     """
 
     asks = False
@@ -78,11 +83,10 @@ class PlainOutput:
         host.signals.connect("plugin_failed", self._failed)
         host.signals.connect("delta", self._interrupted)
         if sys.stderr.isatty():
-            host.signals.connect("post_model", self._calls)
-            host.signals.connect("post_tool", self._failed_call)
+            host.signals.connect("post_tool", self._result)
 
     def _notice(self, event: Notice, ctx: Context | None) -> None:
-        if is_followed(ctx):
+        if is_followed(ctx) and not (sys.stderr.isatty() and refused_tool(event)):
             self._session = ctx.session.id if ctx is not None else self._session
             self._print_stderr(f"[{event.plugin}] {event.text}")
 
@@ -97,16 +101,14 @@ class PlainOutput:
         if (text := interruption(event)) and is_followed(ctx):
             write_stderr(f"… {text}")
 
-    def _calls(self, event: ModelResponse, ctx: Context) -> None:
-        for call in event.message.tool_calls if is_followed(ctx) else ():
-            shown = json.dumps(call.arguments, ensure_ascii=False, default=str)
-            write_stderr(both_ends(f"· {call.name} {shown}", MAX_CALL_COLUMNS))
+    def _result(self, event: ToolResult, ctx: Context) -> None:
+        from hookline_terminal.styles import unstyled
+        from hookline_terminal.tool_results import FoldLimits, result_rows
 
-    def _failed_call(self, event: ToolResult, ctx: Context) -> None:
-        # A refusal has a notice of core.
-        if not event.ok and is_followed(ctx) and not event.text.startswith(REFUSAL):
-            reason = (event.shown or event.text).removeprefix("Error: ")
-            write_stderr(one_line(f"✗ {event.call.name}: {reason}", MAX_FAILURE_COLUMNS))
+        if is_followed(ctx) and not isinstance(event.data, Question):
+            rows, _ = result_rows(event, window_width(), FoldLimits(hint=""))
+            text = "\n".join(rows)
+            write(sys.stderr, unstyled(text) if is_dumb() else text)
 
     def refused(self, text: str) -> None:
         """Do nothing: the error on stderr is enough."""
@@ -119,6 +121,13 @@ class PlainOutput:
             shown = "\n".join(filter(None, [question.text, preview, *choices]))
             write_stderr(hanging(literal(shown), window_width()))
         write_stderr(f"Answer it with: hookline questions answer {question.id} CHOICE")
+
+    def note(self, text: str) -> None:
+        """Print it to stderr."""
+        write_stderr(f"hookline: {text}")
+
+    def failed(self, kind: str, text: str) -> None:
+        """Do nothing: the end of the turn shows it."""
 
     def finished(self, submission: Submission) -> None:
         """Print the answer; an error goes to stderr."""
@@ -140,6 +149,17 @@ class PlainOutput:
             write(self._stdout, shown)
 
 
+class StructuredOutput(PlainOutput):
+    """Prints the JSON of ``--output-schema`` to stdout, and anything else to stderr."""
+
+    def answer(self, turn: Turn) -> None:
+        """Print the reply where it belongs."""
+        if turn.stop == "done":
+            super().answer(turn)
+        else:
+            self._print_stderr(f"hookline: {turn.reply}")
+
+
 class JsonLinesOutput:
     """Prints events as JSON, one per line; ``result`` is the last.
 
@@ -159,10 +179,12 @@ class JsonLinesOutput:
         self._failures = FailureNotices()
         self._prices: Prices | None = None
         self._costs: dict[str, float | None] = {}
+        self._refused = RefusedCalls()
 
     def connect(self, host: Host) -> None:
         """Connect to the signals that have a line."""
         self._prices = Prices.of(host)
+        self._refused.connect(host)
         receivers: dict[str, Callable[..., None]] = {
             "start_of_turn": self._start,
             "delta": self._delta,
@@ -234,6 +256,14 @@ class JsonLinesOutput:
         text = for_command_line(event.text, ctx.session.id)
         self._line("error", ctx, kind=event.kind, text=text)
 
+    def note(self, text: str) -> None:
+        """Print it as a notice."""
+        self._line("notice", None, plugin="run", text=text)
+
+    def failed(self, kind: str, text: str) -> None:
+        """Print the error."""
+        self._line("error", None, kind=kind, text=text)
+
     def refused(self, text: str) -> None:
         """Print the error and an empty result."""
         self._line("error", None, kind="config", text=text)
@@ -253,6 +283,8 @@ class JsonLinesOutput:
             usage["cost"] = cost
         fields: dict[str, Any] = {"usage": usage}
         fields |= {"tool_calls": len(turn.tool_calls), "stop": turn.stop}
+        if self._refused.names:
+            fields["refused"] = self._refused.names
         failed = turn.stop == "error"
         text = for_command_line(turn.reply, self._session) if failed else turn.reply
         self._line("result", None, text=text, **fields)
@@ -296,6 +328,11 @@ def interruption(event: Delta) -> str:
 def is_followed(ctx: Context | None) -> bool:
     """Whether the work is shown to a person; that of a review is not."""
     return ctx is None or ctx.session.kind != "review"
+
+
+def is_dumb() -> bool:
+    """Whether the terminal shows text only."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
 
 
 def write_stderr(text: str) -> None:

@@ -38,6 +38,13 @@ def is_followed(ctx: Any) -> bool:
     return view is not None and view.channel == CHANNEL and view.session.kind in _SHOWN_KINDS
 
 
+def sub_agent(ctx: Any) -> str | None:
+    """Return the session of the sub-agent that a signal is about; None if it is about none."""
+    view = plugin_view(ctx)
+    is_agent = view is not None and view.channel == CHANNEL and view.session.kind == "agent"
+    return view.session.id if view is not None and is_agent else None
+
+
 def call_line(call: ToolCall, width: int = MAX_CALL_COLUMNS) -> str:
     """Return a tool call on one line: its name, the first argument in full, the others shortened.
 

@@ -84,6 +84,11 @@ class AnswerKeys:
         """End with Deny, or without an answer if that is not a choice."""
         self._end(DENY if self.can_deny else None)
 
+    def restart(self, now: float) -> None:
+        """Draw the choices anew, because the screen was away; what was typed blindly is text."""
+        if self.phase is not AnswerPhase.WRITING:
+            self._keep("", "", now)
+
     def wake(self, now: float, *, unread: bool) -> None:
         """Handle the deadline. ``unread``: keys are pending that :meth:`press` has not seen."""
         if self.phase is AnswerPhase.WAITING:

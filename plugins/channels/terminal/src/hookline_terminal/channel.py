@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +15,8 @@ from hookline_hookspecs.channels import Channel
 
 from .activity import CHANNEL
 from .config import TerminalConfig
-from .conversation import TerminalConversation
+from .conversation import TerminalConversation, user_name
+from .open_chat import OpenChatEntry
 
 if TYPE_CHECKING:
     from .notifications import TerminalNotifications
@@ -35,6 +37,9 @@ class ChatFrontend(Protocol):
     async def run(self) -> None:
         """Read and send messages until the input ends."""
 
+    async def leave(self) -> None:
+        """Stop what runs."""
+
     def show(self, reply: Reply) -> None:
         """Show a reply. Raises ``OSError`` if it could not be shown."""
 
@@ -52,18 +57,21 @@ class TerminalChannel(Channel):
 
     def __init__(self, host: Host, config: TerminalConfig) -> None:
         self._host = host
-        self._config = config
+        self.config = config
         self._frontend: ChatFrontend | None = None
         self.session: str | None = None
         """The session that the chat continues or starts."""
         self.resumed = False
         """Whether ``session`` is an earlier one; its last messages are shown then."""
         self._conversation: TerminalConversation | None = None
+        self._entry: OpenChatEntry | None = None
         self._connected: list[tuple[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
         self.spent = ""
         """What the chat cost, for people, once it has stopped; empty for nothing."""
         self._question_lock = asyncio.Lock()
+        self.during_questions: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+        """Entered while a question is asked beside the output of ``hookline run``."""
 
     async def start(self) -> None:
         """Start reading."""
@@ -71,20 +79,22 @@ class TerminalChannel(Channel):
             self._host, self.session, resumed=self.resumed
         )
         self._frontend = self._choose(conversation)
-        for receivers in (conversation.receivers, self._frontend.receivers):
+        self._entry = entry = OpenChatEntry(self._host, conversation)
+        for receivers in (conversation.receivers, self._frontend.receivers, entry.receivers):
             for signal, receiver in receivers.items():
                 self._host.signals.connect(signal, receiver)
                 self._connected.append((signal, receiver))
+        await entry.update()
         self._task = asyncio.create_task(self._frontend.run(), name="terminal input")
 
     def _choose(self, conversation: TerminalConversation) -> ChatFrontend:
-        if is_terminal(sys.stdin) and is_terminal(sys.stdout) and not _dumb():
+        if _is_interactive():
             from .interactive_chat import InteractiveChat
 
-            return InteractiveChat(self._host, self._config, conversation)
+            return InteractiveChat(self._host, self.config, conversation)
         from .piped_chat import PipedChat
 
-        return PipedChat(conversation, self._config)
+        return PipedChat(conversation, self.config)
 
     @property
     def open_session(self) -> str | None:
@@ -97,15 +107,27 @@ class TerminalChannel(Channel):
             await self._task
 
     async def stop(self) -> None:
-        """Stop reading."""
+        """Stop reading, and what runs: a signal or a closed terminal ends it as the person does."""
+        if self._frontend is not None:
+            await self._frontend.leave()
         self.spent = self._frontend.spent if self._frontend is not None else ""
         task, self._task, self._frontend = self._task, None, None
         for signal, receiver in self._connected:
             self._host.signals.disconnect(signal, receiver)
         self._connected.clear()
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            await entry.close()
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def go_on_in(self, session_id: str) -> None:
+        """Send the next messages of an open chat to another session."""
+        if self._conversation is not None:
+            self._conversation.go_on_in(session_id)
+        if self._entry is not None:
+            await self._entry.update()
 
     def shell_runs_before(self, message_id: str) -> tuple[ShellRun, ...]:
         """Return the commands that the person ran with ``!`` before this message."""
@@ -127,18 +149,32 @@ class TerminalChannel(Channel):
         from .question_prompt import ask_beside_output
 
         closed = partial(self._host.services[Questions].get, question.id)
-        async with self._question_lock:
+        async with self._question_lock, self.during_questions():
             return await ask_beside_output(
-                question, closed=closed, notifications=self._notifications
+                question,
+                plain=self.config.is_plain(self._host.env),
+                closed=closed,
+                notifications=self._notifications,
             )
 
     def _notifications(self, send: Callable[[str], None]) -> TerminalNotifications:
         from .notifications import TerminalNotifications
 
-        config = self._config
+        config = self.config
         return TerminalNotifications(
             send, self._host.env, enabled=config.notify, long_turn_seconds=config.notify_seconds
         )
+
+    async def ask_about_folder(self) -> bool | None:
+        """Ask whether the workspace may be trusted, before a chat; True if it is from now on.
+
+        None if nothing was asked.
+        """
+        if not _is_interactive():
+            return None
+        from .folder_question import ask_about_folder
+
+        return await ask_about_folder(self._host, self.ask, user_name())
 
     async def answer_to(self, question: Question) -> str | None:
         """Ask the question that a turn of ``hookline run`` ended with and has shown.
@@ -150,7 +186,7 @@ class TerminalChannel(Channel):
         from .question_prompt import ask_beside_output
         from .question_text import with_other
 
-        async with self._question_lock:
+        async with self._question_lock, self.during_questions():
             answer = await ask_beside_output(with_other(question), own_words=True)
         return answer.choice if isinstance(answer, QuestionAnswer) else answer
 
@@ -161,6 +197,10 @@ def is_terminal(stream: Any) -> bool:
         return bool(stream is not None and stream.isatty())
     except ValueError:  # closed
         return False
+
+
+def _is_interactive() -> bool:
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout) and not _dumb()
 
 
 def _dumb() -> bool:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shutil
 import sys
-import uuid
-from datetime import date
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -18,18 +19,21 @@ from hookline_hookspecs import CommandError, Conversations, HooklineError, Host,
 from hookline_hookspecs.cli import command_line
 
 from .activity import CHANNEL
+from .session_ids import is_generated, is_valid, new_session_id
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Mode
 
     from .channel import TerminalChannel
 
-_GENERATED_ID = re.compile(r"\d{8}-[0-9a-f]{8}")
 USAGE, INTERRUPTED = 2, 130
 """Exit codes."""
 SESSION = "Continue or create this session."
 MODE = "How freely the agent acts: ask, auto, plan or yolo. Shift-Tab switches."
 CONTINUE = "Continue the session last used in this folder."
+WORKTREE = "Work in a git worktree of this name, on a branch of its own."
+WORKSPACE_VARIABLE = "HOOKLINE_WORKSPACE"
+"""Overrides ``workspace`` of ``config.yaml``."""
 RESUME = "Resume the session ID, or choose one from a list."
 RESUMED_ID = "With --resume: a session's id or the start of it."
 
@@ -38,18 +42,43 @@ def chat(
     resumed: Annotated[
         str | None, typer.Argument(metavar="ID", help=RESUMED_ID, show_default=False)
     ] = None,
-    session: Annotated[str | None, typer.Option(help=SESSION)] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help=SESSION)] = None,
     continue_: Annotated[bool, typer.Option("--continue", "-c", help=CONTINUE)] = False,
     resume: Annotated[bool, typer.Option("--resume", "-r", help=RESUME)] = False,
-    model: Annotated[str | None, typer.Option(help="Use this model, as provider/model.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="PROVIDER/MODEL", help="Use this model.")
+    ] = None,
     mode: Annotated[str | None, typer.Option(help=MODE)] = None,
+    worktree: Annotated[str | None, typer.Option(metavar="NAME", help=WORKTREE)] = None,
 ) -> None:
     """Chat in the terminal."""
     _check_options(session, continue_, resume, resumed)
     if model is None:
         _need_model()
     choice = (session, continue_, resume, resumed)
-    command_line().run(lambda plugin: _chat(plugin.host, choice, mode), model=model)
+    with _in_worktree(worktree):
+        # Once the folder is trusted, the config is read again: its settings count now.
+        while command_line().run(
+            lambda plugin: _chat(plugin.host, choice, mode), warns_of_untrusted=False, model=model
+        ):
+            pass
+
+
+@contextmanager
+def _in_worktree(name: str | None) -> Iterator[None]:
+    """Make a git worktree the workspace of this process; say afterwards what became of it."""
+    if name is None:
+        yield
+        return
+    from .worktree import close, opened
+
+    start = Path(command_line().configuration.effective()["workspace"]).expanduser().absolute()
+    with opened(start, name) as worktree:
+        os.environ[WORKSPACE_VARIABLE] = str(worktree.workspace)
+        try:
+            yield
+        finally:
+            _print_stderr(close(worktree))
 
 
 def _need_model() -> None:
@@ -84,20 +113,26 @@ def _need_model() -> None:
 
 async def _chat(
     host: Host, choice: tuple[str | None, bool, bool, str | None], mode: str | None
-) -> None:
+) -> bool:
+    """Chat; True if the folder was trusted instead, so that the chat has to be opened anew."""
     core = host.services[Inspection]
     core.check_model(core.default_model())
-    for line in core.plugin_problems():
-        _print_stderr(_between_words(f"hookline: warning: {line}"))
     channel = cast("TerminalChannel", next(c for c in host.channels() if c.name == CHANNEL))
+    is_trusted = await channel.ask_about_folder()
+    if is_trusted:
+        return True
+    # The question about the folder, if it was asked, has already said that.
+    untrusted = core.untrusted_settings() if is_trusted is None else ""
+    for line in filter(None, (untrusted, *core.plugin_problems())):
+        _print_stderr(_between_words(f"hookline: warning: {line}"))
     session, _, resume, _ = choice
     earlier = await _earlier(host, *choice)
     if earlier is not None:
         await host.services[Conversations].reopen(earlier)
     elif resume:
-        return
+        return False
     channel.resumed = earlier is not None
-    channel.session = earlier or session or f"{date.today():%Y%m%d}-{uuid.uuid4().hex[:8]}"
+    channel.session = earlier or session or new_session_id()
     if mode is not None:
         await _choose_mode(host, channel.session, mode)
     await channel.start()
@@ -109,11 +144,12 @@ async def _chat(
         _print_stderr(channel.spent)
     if channel.open_session is not None:
         _print_stderr(f"Continue with: hookline chat --session {channel.open_session}")
+    return False
 
 
 def _check_options(session: str | None, continue_: bool, resume: bool, resumed: str | None) -> None:
     """Raise ``CommandError`` for options that exclude each other."""
-    if session is not None and not _good_id(session):
+    if session is not None and not is_valid(session):
         raise CommandError("a session id is 1 to 200 printable characters, without a slash")
     if (session is not None) + continue_ + resume > 1:
         raise CommandError("use only one of --session, --continue and --resume")
@@ -134,7 +170,7 @@ async def _earlier(
     """
     from .past_sessions import last_session, past_sessions, session_called
 
-    if session is not None and _GENERATED_ID.fullmatch(session):
+    if session is not None and is_generated(session):
         known = [past.id for past in await past_sessions(host)]
         return session if session in known else None
     if continue_:
@@ -167,10 +203,6 @@ async def _choose_mode(host: Host, session: str, mode: str) -> None:
             "Run `hookline plugins enable permissions`."
         )
     await modes.set(session, cast("Mode", mode))
-
-
-def _good_id(session: str) -> bool:
-    return 0 < len(session) <= 200 and session.isprintable() and "/" not in session
 
 
 def _between_words(text: str) -> str:

@@ -19,6 +19,7 @@ REFERENCES = (
     ("@folder:", "what is in a folder"),
     ("@diff", "what is changed and not staged"),
     ("@staged", "what is staged"),
+    ("@changes", "all that differs from the last commit, or from a base: @changes:main"),
     ("@git:", "the last commits: @git:3"),
     ("@url:", "a page: @url:https://…"),
 )
@@ -35,7 +36,7 @@ ARGUMENT_TIMEOUT = 2.0
 Completions: TypeAlias = Callable[[str, str], Awaitable[Sequence[tuple[str, str]]]]
 _COMMAND = re.compile(r"/\S*")
 _ARGUMENT = re.compile(r"(/\S+)\s+(\S.*|)", re.DOTALL)
-_REFERENCE = re.compile(r'(?:^|[\s(\[{])@(?:(file|folder):)?("?)((?(2)[^"\n]*|[^\s"]*))$')
+_REFERENCE = re.compile(r'(?:^|[\s(\[{])@(?:(file|folder):)?(")?((?(2)[^"\n]*|[^\s"]*))$')
 
 
 class ChatCompleter(Completer):
@@ -66,7 +67,10 @@ class ChatCompleter(Completer):
         if _COMMAND.fullmatch(text):
             return self._names(text)
         reference = _REFERENCE.search(text)
-        return self._referred(*reference.groups()) if reference is not None else ()
+        if reference is None:
+            return ()
+        kind, quote, typed = reference.groups()
+        return self._referred(kind, quote or "", typed)
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
@@ -84,15 +88,19 @@ class ChatCompleter(Completer):
             yield completion
 
     def _names(self, typed: str) -> Iterator[Completion]:
-        """Yield the commands that begin with the text, then those that contain it."""
+        """Yield the commands that begin with the text, then those that contain it, then those that
+        have its letters in this order."""
         known = dict(LOCAL_COMMANDS)
         for command in self._commands():
-            known[command.name] = command.help
-            known |= dict.fromkeys(command.aliases, f"{command.name}: {command.help}")
+            source = command.source.removeprefix("plugin ")
+            known[command.name] = f"{command.help} · {source}" if source else command.help
+            known |= dict.fromkeys(command.aliases, f"{command.name}: {known[command.name]}")
         query = typed[1:].casefold()
         first = sorted(name for name in known if name[1:].startswith(query))
         others = sorted(name for name in known if query in name and name not in first)
-        for name in [*first, *others]:
+        scattered = re.compile(".*".join(map(re.escape, query)))
+        rest = sorted(known.keys() - {*first, *others}) if len(query) > 1 else []
+        for name in [*first, *others, *filter(scattered.search, rest)]:
             yield Completion(name, start_position=-len(typed), display_meta=known[name])
 
     async def _arguments(self, name: str, typed: str) -> list[Completion]:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 EXIT_COMMANDS = frozenset({"/exit", "/quit"})
 """End the chat; core does not know them."""
 RESUME = "/resume"
-"""Switches to another session; messages sent after it wait until the switch is done."""
+SWITCH_COMMANDS = frozenset({RESUME, "/fork"})
+"""Switch to another session; messages sent after one wait until the switch is done."""
 IMMEDIATE_COMMANDS = frozenset({"/stop"})
-"""Sent even while ``/resume`` is under way."""
+"""Sent even while a switch is under way."""
 
 
 class TerminalConversation:
@@ -44,11 +45,11 @@ class TerminalConversation:
         """An earlier session whose last messages are not shown yet."""
         self.opened = self.resumed
         """The open session, if it has messages."""
-        self._resume_message: str | None = None
-        """The id of a ``/resume`` that is under way."""
+        self._switch_message: str | None = None
+        """The id of a ``/resume`` or ``/fork`` that is under way."""
         self._waiting: deque[Inbound] = deque()
-        """Messages that wait for the end of ``/resume``."""
-        self._user = _user()
+        """Messages that wait for the end of the switch."""
+        self._user = user_name()
         self._own: set[str] = set()
         self._failed: set[str] = set()
         self._shell_runs: list[ShellRun] = []
@@ -96,25 +97,29 @@ class TerminalConversation:
             private=True,
             sender=self._user,
         )
-        self._open(message.message_id)
+        self.expect(message.message_id)
         if self._shell_runs and not text.startswith("/"):
             self._shell_runs_before[message.message_id] = tuple(self._shell_runs)
             self._shell_runs.clear()
         is_immediate = text.strip().casefold() in IMMEDIATE_COMMANDS
-        if self._resume_message is not None and not is_immediate:
+        if self._switch_message is not None and not is_immediate:
             self._waiting.append(message)
         else:
             await self._send(message)
         return message.message_id
 
     async def _send(self, message: Inbound) -> None:
-        if _is_resume(message.text):
-            self._resume_message = message.message_id
+        if _is_switch(message.text):
+            self._switch_message = message.message_id
         await self._host.receive(replace(message, session_id=self.session))
 
     async def _send_waiting(self) -> None:
-        while self._waiting and self._resume_message is None:
+        while self._waiting and self._switch_message is None:
             await self._send(self._waiting.popleft())
+
+    def go_on_in(self, session_id: str) -> None:
+        """Send the next messages to another session, which has messages."""
+        self.session = self.current = self.opened = session_id
 
     def add_shell_run(self, run: ShellRun) -> None:
         """Attach a command of the person and its output to the next message."""
@@ -170,7 +175,8 @@ class TerminalConversation:
         self._shell_runs = [*self._shell_runs_before.get(message_id, ()), *self._shell_runs]
         self._close(message_id)
 
-    def _open(self, message_id: str) -> None:
+    def expect(self, message_id: str) -> None:
+        """Follow a message that is being sent."""
         self._own.add(message_id)
         self.open.add(message_id)
 
@@ -179,13 +185,14 @@ class TerminalConversation:
         self.turns.discard(message_id)
         self._shell_runs_before.pop(message_id, None)
         self.changed.set()
-        if message_id == self._resume_message:
-            self._resume_message = None
-            self._host.spawn(self._send_waiting(), "send messages that waited for /resume")
+        if message_id == self._switch_message:
+            self._switch_message = None
+            self._host.spawn(self._send_waiting(), "send messages that waited for a switch")
 
     def _on_resumed(self, session_id: str, ctx: Any = None) -> None:
-        if self._resume_message is not None:
-            self.session = self.current = self.opened = self.resumed = session_id
+        if self._switch_message is not None:
+            self.go_on_in(session_id)
+            self.resumed = session_id
 
     def _on_end_of_session(self, session: Session, ctx: Any = None) -> None:
         if session.id == self.opened:
@@ -196,7 +203,7 @@ class TerminalConversation:
 
     def _on_message(self, inbound: Inbound, ctx: Any = None) -> None:
         if self.is_own_message(inbound):
-            self._open(inbound.message_id)
+            self.expect(inbound.message_id)
 
     def _on_start_of_turn(self, turn: Turn, ctx: Any = None) -> None:
         if turn.inbound.channel == CHANNEL and turn.session.kind == "chat":
@@ -212,11 +219,12 @@ class TerminalConversation:
             self._failed.add(view.turn.inbound.message_id)
 
 
-def _is_resume(text: str) -> bool:
-    return [word.casefold() for word in text.split(None, 1)[:1]] == [RESUME]
+def _is_switch(text: str) -> bool:
+    return any(word.casefold() in SWITCH_COMMANDS for word in text.split(None, 1)[:1])
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Return the name of the person who runs this process."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,23 +25,29 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, HSplit, VerticalAlign, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.shortcuts import PromptSession
+from prompt_toolkit.shortcuts import CompleteStyle, PromptSession
 
 from . import clipboard
+from .completion_menu import highlight_first
 from .dragged_files import dragged_paths, image_attachment, workspace_reference
 from .editor import EditorFailed, edit
 from .history import BoundedHistory
+from .input_parser import ESCAPE_TIMEOUT
 from .keys import bindings
 from .paste_labels import PasteLabels, TypedMessage
+from .prompt_styles import THEME_STYLE, color_depth
 from .question_prompt import screen_for
+from .suspension import TerminalKeys
 
 PAUSED: Final = TypedMessage("\0paused", "\0paused")
 """Returned by :meth:`InputLine.read` after a pause. It holds a NUL, so it cannot be typed."""
 _EDIT: Final = "\0edit"
-ESCAPE_TIMEOUT = 0.1
-"""Seconds after which Esc counts as that key and not as the start of a key's sequence."""
 MIN_MENU_ROWS, MAX_MENU_ROWS = 4, 8
 """Rows of the line with its completion menu, by the height of the screen."""
+DOUBLE_ESCAPE_SECONDS = 1.0
+"""Seconds between two Esc that belong together."""
+REWIND = "/rewind"
+"""The command that goes back to an earlier state; pressing Esc twice offers it."""
 PICTURES_FOLDER = "pictures"
 """Folder of pasted pictures, in the plugin's own folder."""
 
@@ -52,26 +59,26 @@ class LineActions:
     Attributes:
         above: returns the rows above the line, at every drawing.
         status: returns the row below the line, at every drawing.
-        interrupt: called at Ctrl-C; returns False if there was nothing to stop.
-        is_waiting: whether a provider delays the request; Esc then stops the turn.
+        interrupt: called at Ctrl-C and Esc; returns False if there was nothing to stop.
+        can_rewind: whether there is a command that goes back to an earlier state.
         expand: called at Ctrl-O, to show a folded result.
         say: shows a sentence above the line.
         next_mode: called at Shift-Tab.
         show_keys: called at ``?`` on an empty line.
         held: holds output back while another program has the screen.
-        terminal_event: called with what the terminal sends by itself.
+        terminal: the keyboard.
     """
 
     above: Callable[[], StyleAndTextTuples]
     status: Callable[[], StyleAndTextTuples]
     interrupt: Callable[[], bool]
-    is_waiting: Callable[[], bool]
+    can_rewind: Callable[[], bool]
     expand: Callable[[], None]
     say: Callable[[str], None]
     next_mode: Callable[[], None]
     show_keys: Callable[[], None]
     held: Callable[[], AbstractContextManager[None]]
-    terminal_event: Callable[[str], None]
+    terminal: TerminalKeys
 
 
 class InputLine:
@@ -82,21 +89,31 @@ class InputLine:
         folder: the folder for the history and pasted pictures.
         actions: what is drawn around the line and called by its keys.
         completer: completes at Tab.
+        plain: for a screen reader: words instead of marks, and no menu that opens by itself.
     """
 
     def __init__(
-        self, paths: Paths, folder: Path, actions: LineActions, completer: Completer
+        self,
+        paths: Paths,
+        folder: Path,
+        actions: LineActions,
+        completer: Completer,
+        *,
+        plain: bool = False,
     ) -> None:
         self._paths = paths
         self._folder = folder
         self._actions = actions
         self._labels = PasteLabels()
+        self._prompt = "Message: " if plain else "› "
         self.draft = Document()
         """The text of the line while :meth:`read` is not running."""
         self._is_leaving = False
+        self._escaped: tuple[float, str] | None = None
+        """When Esc was pressed once, and the text of the line then."""
         self._is_pause_requested = False
         self.is_editing = False
-        """Whether the person's editor has the screen."""
+        """Whether another program has the terminal, such as the person's editor."""
         self._tasks: set[asyncio.Task[None]] = set()
         clipboard.remove_old_pictures(folder / PICTURES_FOLDER)
         self._session = _LineSession(
@@ -109,13 +126,18 @@ class InputLine:
                 expand=actions.expand,
                 show_keys=actions.show_keys,
                 next_mode=actions.next_mode,
-                is_waiting=actions.is_waiting,
             ),
             prompt_continuation="  ",
             erase_when_done=True,
+            input=actions.terminal.keyboard,
             output=screen_for(),
+            style=THEME_STYLE,
+            complete_while_typing=not plain,
+            complete_style=CompleteStyle.READLINE_LIKE if plain else CompleteStyle.COLUMN,
         )
         self._session.app.ttimeoutlen = ESCAPE_TIMEOUT
+        buffer = self._session.default_buffer
+        self._session.app.before_render += lambda _app: highlight_first(buffer)
         add_status(self._session, actions.status)
 
     @property
@@ -137,6 +159,10 @@ class InputLine:
             keys[-1] = KeyPress(Keys.ControlM, "\r")
         store_typeahead(keyboard, keys)
 
+    def follow_theme(self) -> None:
+        """Use no more colours than the current theme has."""
+        self._session.color_depth = color_depth()
+
     async def read(self) -> TypedMessage | None:
         """Return a message, :data:`PAUSED`, or None when the person leaves."""
         self._is_pause_requested = False
@@ -150,7 +176,7 @@ class InputLine:
                 return None
             if text != _EDIT:
                 return PAUSED if text == PAUSED.text else self._labels.typed(text)
-            await self._edit()
+            await self.edit_draft()
             if self._is_pause_requested:
                 return PAUSED
 
@@ -170,8 +196,16 @@ class InputLine:
         return self.app.is_running and future is not None and not future.done()
 
     def _message(self) -> StyleAndTextTuples:
-        hint = "(Ctrl-C again ends the chat) " if self._is_leaving else ""
-        return [*self._actions.above(), ("fg:ansibrightblack", hint), ("bold", "› ")]
+        hint = self._hint()
+        return [*self._actions.above(), ("class:dim", hint), ("bold", self._prompt)]
+
+    def _hint(self) -> str:
+        if self._is_leaving:
+            return "(Ctrl-C again ends the chat) "
+        if self._is_escaped:
+            text = self._session.default_buffer.text
+            return "(Esc again clears the line) " if text else "(Esc again goes back) "
+        return ""
 
     # Actions of keys
 
@@ -190,6 +224,36 @@ class InputLine:
             self.app.exit(exception=EOFError)
         else:
             self._is_leaving = True
+
+    def escape(self, buffer: Buffer) -> None:
+        """Close the menu or stop what is running; pressed twice, clear the line or go back."""
+        was_escaped = self._is_escaped
+        self._escaped = None
+        if buffer.complete_state is None and self._actions.interrupt():
+            return
+        if not was_escaped:
+            buffer.cancel_completion()
+            if buffer.text or self._actions.can_rewind():
+                self._await_second_escape(buffer.text)
+        elif buffer.text:
+            self.clear(buffer)
+        else:
+            buffer.insert_text(f"{REWIND} ")
+            buffer.start_completion()
+
+    def _await_second_escape(self, text: str) -> None:
+        self._escaped = (time.monotonic(), text)
+        redraw = self.app.invalidate
+        asyncio.get_running_loop().call_later(DOUBLE_ESCAPE_SECONDS, redraw)
+
+    @property
+    def _is_escaped(self) -> bool:
+        """Whether Esc was pressed a moment ago, and nothing since."""
+        if self._escaped is None:
+            return False
+        since, text = self._escaped
+        is_same = text == self._session.default_buffer.text
+        return is_same and time.monotonic() - since < DOUBLE_ESCAPE_SECONDS
 
     def clear(self, buffer: Buffer) -> None:
         """Clear the line; its text stays in the history."""
@@ -259,25 +323,36 @@ class InputLine:
 
     def terminal_event(self, data: str) -> None:
         """Take what the terminal sent by itself."""
-        self._actions.terminal_event(data)
+        self._actions.terminal.terminal_event(data)
+
+    def suspend(self) -> None:
+        """Stop the program until the shell continues it."""
+        self._actions.terminal.suspend(self.app)
 
     def open_editor(self) -> None:
         """End :meth:`read` to continue in the person's editor."""
         self._end_with(_EDIT)
 
-    async def _edit(self) -> None:
-        """Edit the draft, with its pastes in full, in the person's editor."""
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Leave the terminal to another program while no line is read."""
         self.is_editing = True
-        problem = ""
         try:
             with self._actions.held(), self.app.input.cooked_mode():
+                yield
+        finally:
+            self.is_editing = False
+
+    async def edit_draft(self) -> None:
+        """Edit the draft, with its pastes in full, in the person's editor."""
+        problem = ""
+        try:
+            with self.lent():
                 text = await edit(self._labels.expanded(self.draft.text), self._folder)
             folded = self._labels.folded(text)
             self.draft = Document(folded, len(folded))
         except EditorFailed as error:
             problem = str(error)
-        finally:
-            self.is_editing = False
         if problem:
             self._actions.say(problem)
 

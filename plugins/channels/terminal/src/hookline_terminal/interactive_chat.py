@@ -32,10 +32,11 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from .activity import CHANNEL
+from .chat_settings import ChatSettings
 from .config import TerminalConfig
 from .conversation import EXIT_COMMANDS, RESUME, TerminalConversation
 from .copy_command import COPY, copy, text_to_copy
-from .input_line import PAUSED, InputLine, LineActions
+from .input_line import PAUSED, REWIND, InputLine, LineActions
 from .local_commands import LocalCommands, chat_completer
 from .notifications import TerminalNotifications
 from .past_sessions import CHAT_ID
@@ -43,11 +44,17 @@ from .paste_labels import TypedMessage
 from .question_prompt import Draft, answer_line, ask, closed_line
 from .question_text import choices_text, question_text, with_other
 from .screen import TerminalScreen
+from .screen_programs import KILLED, LEAVE_SCREEN, TERMINAL_RESET, needs_terminal, run_on_terminal
 from .styles import DIM, YELLOW
+from .suspension import TerminalKeys
 from .transcript import Transcript
 
 STOP_TIMEOUT = 5.0
 """Seconds that a turn has to stop when the person leaves."""
+CUT_TURN = "cut-turn/"
+"""Key in the plugin's storage: whether the last turn of a session ended with its chat."""
+TURN_WAS_CUT = "The last turn was cut off when its chat was closed. /retry runs it again."
+TURN_GOES_ON = "The last turn was interrupted and goes on; /retry runs it again."
 EXPAND = "/expand"
 """Handled here, like Ctrl-O."""
 _AnswerFuture: TypeAlias = "asyncio.Future[str | QuestionAnswer | None]"
@@ -69,19 +76,32 @@ class InteractiveChat:
             enabled=config.notify,
             long_turn_seconds=config.notify_seconds,
         )
+        self._is_plain = config.is_plain(host.env)
+        self._terminal = TerminalKeys(
+            terminal_event=self._notifications.terminal_event, stopped=self._notifications.paused
+        )
         self._transcript = Transcript(host, config, conversation, self._screen, self._turn_ended)
         self._say = self._transcript.write
         self._questions: deque[tuple[Question, _AnswerFuture]] = deque()
-        self._local = LocalCommands(host, conversation, self._say, self._transcript.refresh)
-        self._input = InputLine(
-            host.paths, host.storage.dir, self._actions(), chat_completer(host, conversation)
+        self._local = LocalCommands(
+            host, conversation, self._say, self._transcript.refresh, self._screen.redraw
         )
+        self._input = InputLine(
+            host.paths,
+            host.storage.dir,
+            self._actions(),
+            chat_completer(host, conversation),
+            plain=self._is_plain,
+        )
+        self._settings = ChatSettings(host, config, self._input, self._screen.send)
         self._open: Question | None = None
         """The question that the last turn ended with, until it is asked."""
         self._stopped: set[str] = set()
         """Ids of messages whose turns were stopped; a second Ctrl-C does not apply to them."""
         self._stops: set[str] = set()
         """Ids of the ``/stop`` messages that Ctrl-C has sent."""
+        self._is_question_shown = False
+        """Also after the chat was closed in the middle of a question."""
         self._tasks: set[asyncio.Task[Any]] = set()
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
@@ -121,22 +141,26 @@ class InteractiveChat:
         with self._screen.held(), self._notifications.paused():
             yield
 
+    def _can_rewind(self) -> bool:
+        commands = self._host.services[Conversations].commands()
+        return any(command.name == REWIND for command in commands)
+
     def _warn(self, sentence: str) -> None:
         """Show a sentence about the input line."""
         self._say(hanging(literal(sentence), window_width(), ""), YELLOW)
 
     def _actions(self) -> LineActions:
         return LineActions(
-            above=self._transcript.rows,
+            above=lambda: [*self._transcript.rows(), *self._local.rows(window_width())],
             status=self._transcript.status,
             interrupt=self._interrupt,
-            is_waiting=self._transcript.is_waiting,
+            can_rewind=self._can_rewind,
             expand=self._transcript.expand,
             say=self._warn,
             next_mode=self._local.next_mode,
             show_keys=self._local.show_keys,
             held=self._other_program,
-            terminal_event=self._notifications.terminal_event,
+            terminal=self._terminal,
         )
 
     # The input loop
@@ -144,14 +168,15 @@ class InteractiveChat:
     async def run(self) -> None:
         """Read and send messages until the person leaves."""
         # Raw all the time, so that no key is lost between two prompts.
-        with patch_stdout(raw=True), self._sigint_handled(), self._input.app.input.raw_mode():
+        with patch_stdout(raw=True), self._signals_handled(), self._input.app.input.raw_mode():
             self._input.take_typed_ahead()
+            self._settings.restore()
             with self._notifications.reporting():
                 self._say(fitted(GREETING, window_width()).rstrip("\n"), DIM)
                 self._transcript.refresh()
                 await self._show_recap()
                 await self._read_messages()
-            await self._leave()
+            await self.leave()
 
     async def _read_messages(self) -> None:
         while True:
@@ -168,7 +193,7 @@ class InteractiveChat:
                 continue
             if typed is None or typed.text.strip().casefold() in EXIT_COMMANDS:
                 return
-            if typed.text.strip().casefold() == RESUME:
+            if typed.text.strip().casefold() == RESUME and not self._is_plain:
                 typed = await self._pick_session()
             if typed.text.strip():
                 await self._send(typed)
@@ -179,9 +204,17 @@ class InteractiveChat:
             self._transcript.expand()
         elif first.casefold() == COPY:
             await self._copy(rest)
+        elif self._settings.handles(typed.text):
+            self._transcript.echo(typed.shown)
+            if said := await self._settings.run(typed.text):
+                self._say(hanging(said, window_width()), DIM)
         elif self._local.handles(typed.text):
             self._transcript.echo(typed.shown)
-            self._local.run(typed.text)
+            command = typed.text.strip()[1:].strip()
+            if needs_terminal(command):
+                await self._run_on_terminal(command)
+            else:
+                self._local.run(typed.text)
         else:
             message_id = uuid.uuid4().hex
             self._transcript.typed(message_id, typed.shown)
@@ -191,6 +224,19 @@ class InteractiveChat:
                 self._conversation.discard(message_id)
                 self._warn(str(error))
                 self._input.draft = Document(typed.shown, len(typed.shown))
+
+    async def _run_on_terminal(self, command: str) -> None:
+        """Give the terminal to a program of the person until it ends."""
+        try:
+            with self._input.lent():
+                code = await run_on_terminal(command, self._host.paths.workspace)
+        except OSError as error:
+            self._warn(f"The shell could not be started: {error.strerror}.")
+            return
+        killed = code > KILLED
+        self._screen.send(TERMINAL_RESET + (LEAVE_SCREEN if killed else ""))
+        ended = f"exit code {code}, " if code else ""
+        self._say(f"  [{ended}had the terminal, so no output goes with your message]", DIM)
 
     async def _copy(self, arguments: str) -> None:
         text = text_to_copy(self._transcript.last_answer, arguments)
@@ -204,16 +250,27 @@ class InteractiveChat:
             self._warn("The answer is too long for this terminal; /export writes it to a file.")
 
     @contextmanager
-    def _sigint_handled(self) -> Iterator[None]:
-        """Handle a SIGINT of another process like Ctrl-C, which is only a key here."""
+    def _signals_handled(self) -> Iterator[None]:
+        """Handle signals of other processes: SIGINT like Ctrl-C, which is only a key here, and
+        SIGCONT."""
         loop = asyncio.get_running_loop()
+        handled: dict[int, Callable[[], object]] = {signal.SIGINT: self._interrupt}
+        if sys.platform != "win32":
+            handled[signal.SIGCONT] = self._continued
         with suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+            for number, handler in handled.items():
+                loop.add_signal_handler(number, handler)
         try:
             yield
         finally:
             with suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.remove_signal_handler(signal.SIGINT)
+                for number in handled:
+                    loop.remove_signal_handler(number)
+
+    def _continued(self) -> None:
+        """Get the terminal back after this process was stopped."""
+        if not self._input.is_editing:
+            self._terminal.continued(self._screen.app)
 
     def _interrupt(self) -> bool:
         """Stop the running command or turn; returns False if there is none."""
@@ -230,12 +287,13 @@ class InteractiveChat:
         task.add_done_callback(self._tasks.discard)
         return True
 
-    async def _leave(self) -> None:
-        """Stop a running turn, so that its history is complete."""
+    async def leave(self) -> None:
+        """Stop a running turn, so that its history is complete, and remember that it was cut."""
         await self._local.close()
         talk = self._conversation
-        if not talk.turns:
-            return
+        if not talk.turns or self._questions or self._is_question_shown:
+            return  # a turn that waits for an answer asks again when the chat is continued
+        await self._host.storage.kv.set(f"{CUT_TURN}{talk.current}", True)
         await talk.say("/stop")
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_TIMEOUT):
@@ -259,7 +317,7 @@ class InteractiveChat:
             return TypedMessage("", "")
         try:
             preview = partial(recap, self._host)
-            session_id = await pick(found, preview, running, self._notifications.terminal_event)
+            session_id = await pick(found, preview, running, self._terminal)
         finally:
             self._screen.app = None
         line = f"{RESUME} {session_id}" if session_id else ""
@@ -273,10 +331,20 @@ class InteractiveChat:
 
             lines = await recap(self._host, session, window_width())
             self._say("\n".join(lines), DIM)
+            await self._offer_retry(session)
             self._open = await open_question(self._host, session)
             if self._open is not None:
                 self._input.pause()
             self._host.spawn(self._resume_turn(session), "finish an interrupted turn")
+
+    async def _offer_retry(self, session: str) -> None:
+        """Say that the session's last turn was cut when its chat was closed."""
+        storage = self._host.storage
+        if await storage.kv.get(f"{CUT_TURN}{session}"):
+            await storage.kv.delete(f"{CUT_TURN}{session}")
+            self._say(hanging(TURN_WAS_CUT, window_width(), ""), YELLOW)
+        elif await storage.fetch("unfinished_turns", session_id=session):
+            self._say(hanging(TURN_GOES_ON, window_width(), ""), YELLOW)
 
     async def _resume_turn(self, session: str) -> None:
         """Finish the session's unfinished turn; what it asked before is asked again."""
@@ -341,8 +409,8 @@ class InteractiveChat:
     ) -> str | QuestionAnswer | None:
         """Show a question and wait for its answer; ``began`` is called with the application."""
         self._transcript.commit_tail()
-        self._transcript.is_asking = True
-        self._screen.write(question_text(question, window_width()))
+        self._transcript.is_asking = self._is_question_shown = True
+        self._screen.write(question_text(question, window_width(), plain=self._is_plain))
         self._notifications.question_opened()
         line = self._input.draft
         draft.text = line.text_before_cursor
@@ -352,14 +420,17 @@ class InteractiveChat:
             began(app)
 
         try:
-            return await ask(
+            answer = await ask(
                 question,
                 draft,
+                terminal=self._terminal,
                 running=running,
                 own_words=own_words,
+                plain=self._is_plain,
                 next_mode=self._local.next_mode,
-                terminal_event=self._notifications.terminal_event,
             )
+            self._is_question_shown = False
+            return answer
         finally:
             self._notifications.question_closed()
             self._screen.app = None

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, has_focus
-from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.filters import Condition, has_completions, has_focus, vi_insert_mode
 from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u")
-"""Sent for Shift-Enter and Ctrl-Enter by terminals that distinguish them from Enter."""
+from .completion_menu import accept, is_highlighted
 
 
 class EditableLine(Protocol):
@@ -25,8 +24,8 @@ class EditableLine(Protocol):
     def stop(self, buffer: Buffer) -> None:
         """Stop what is running, or clear the line, or leave."""
 
-    def clear(self, buffer: Buffer) -> None:
-        """Clear the line; its text stays in the history."""
+    def escape(self, buffer: Buffer) -> None:
+        """Stop what is running; pressed twice, clear the line, or go back if it is empty."""
 
     def insert_pasted(self, text: str) -> None:
         """Insert a paste."""
@@ -36,6 +35,9 @@ class EditableLine(Protocol):
 
     def open_editor(self) -> None:
         """Continue in the person's editor."""
+
+    def suspend(self) -> None:
+        """Stop the program until the shell continues it."""
 
     def terminal_event(self, data: str) -> None:
         """Take what the terminal sent by itself."""
@@ -50,17 +52,14 @@ def bindings(
     expand: Callable[[], None],
     show_keys: Callable[[], None],
     next_mode: Callable[[], None],
-    is_waiting: Callable[[], bool],
 ) -> ConditionalKeyBindings:
     """Return the bindings, in addition to prompt_toolkit's; a history search keeps its own."""
-    for sequence in SHIFT_ENTER:
-        ANSI_SEQUENCES[sequence] = Keys.ControlJ
     keys = KeyBindings()
     _add_editing(keys, line)
-    keys.add("escape", filter=Condition(is_waiting))(lambda event: line.stop(event.current_buffer))
     _add_pasting(keys, line)
 
-    for key, do in {"c-o": expand, "s-tab": next_mode, "c-g": line.open_editor}.items():
+    pressed = {"c-o": expand, "s-tab": next_mode, "c-g": line.open_editor, "c-z": line.suspend}
+    for key, do in pressed.items():
         keys.add(key)(_calling(do))
     keys.add("?", filter=Condition(_is_empty))(_calling(show_keys))
     keys.add(Keys.Ignore)(lambda event: line.terminal_event(event.data))
@@ -77,14 +76,20 @@ def _add_editing(keys: KeyBindings, line: EditableLine) -> None:
         else:
             line.send(buffer)
 
+    @keys.add("enter", filter=Condition(lambda: is_highlighted(get_app().current_buffer)))
+    @keys.add("tab", filter=has_completions)
+    def _(event: KeyPressEvent) -> None:
+        accept(event.current_buffer)
+
     @keys.add("escape", "enter")
     @keys.add("c-j")
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
-    @keys.add("escape", "escape")
+    # Esc alone is these two, so that Alt with a key that does nothing is not Esc.
+    @keys.add("escape", Keys.Ignore, filter=~vi_insert_mode)
     def _(event: KeyPressEvent) -> None:
-        line.clear(event.current_buffer)
+        line.escape(event.current_buffer)
 
     @keys.add("c-c")
     def _(event: KeyPressEvent) -> None:
@@ -118,6 +123,4 @@ def _calling(do: Callable[[], None]) -> Callable[[KeyPressEvent], None]:
 
 
 def _is_empty() -> bool:
-    from prompt_toolkit.application import get_app
-
     return not get_app().current_buffer.text

@@ -8,16 +8,17 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from .progress import TurnProgress
 from .queued_messages import QueuedMessages
 
-DIM = "fg:ansibrightblack"
+DIM = "class:dim"
 
 
 class LiveArea:
     """The parts of the screen that change while a turn runs; each has at most ``max_rows`` rows."""
 
-    def __init__(self, max_rows: int) -> None:
+    def __init__(self, max_rows: int, *, keys: bool = True, hidden: bool = False) -> None:
         self._max_rows = max_rows
+        self._hidden = hidden
         self.answer = StreamedAnswer()
-        self.progress = TurnProgress()
+        self.progress = TurnProgress(keys=keys)
         self.queued = QueuedMessages()
         self.board = ""
         """Text that a tool updates while the turn runs, such as a plan."""
@@ -28,7 +29,9 @@ class LiveArea:
         self.board = ""
 
     def rows(self, width: int) -> StyleAndTextTuples:
-        """Return the rows, each with its line break."""
+        """Return the rows, each with its line break; none if the area is hidden."""
+        if self._hidden:
+            return []
         shown: StyleAndTextTuples = []
         for line in self.answer.tail_lines(width - len(GUTTER), self._max_rows):
             shown.append(("", f"{GUTTER}{line}\n"))

@@ -9,18 +9,21 @@ from typing import Any, Protocol
 from hookline_hookspecs import Conversations, HooklineError, Host
 from hookline_hookspecs.modes import Mode, Modes
 from hookline_hookspecs.services import Services
-from hookline_markdown import GUTTER, folded, hanging, window_width
+from hookline_markdown import GUTTER, folded, hanging, one_line, window_width
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 
+from .activity import format_duration
 from .completion import ChatCompleter
 from .conversation import TerminalConversation
 from .key_help import table
 from .past_sessions import past_sessions
+from .progress import FRAME_SECONDS, FRAMES, STOP_HINT
 from .shell_escape import ShellEscape
+from .styles import DIM, YELLOW
 
 KEYS = "/keys"
-BUSY = "A command is running; Ctrl-C stops it. ↑ brings this one back."
+BUSY = "A command is running; Esc stops it. ↑ brings this one back."
 OUTPUT_HINT = "Its output goes with your next message."
-DIM, YELLOW = "\x1b[2m", "\x1b[33m"
 NEXT_MODE: dict[Mode, Mode] = {"ask": "auto", "auto": "plan", "plan": "ask", "yolo": "ask"}
 """The order of the modes; ``yolo`` can only be chosen by an option."""
 MODE_MEANING: dict[Mode, str] = {
@@ -38,7 +41,10 @@ class WriteLines(Protocol):
 
 
 class LocalCommands:
-    """Handles lines that need no turn. ``changed`` is called after a change of the mode."""
+    """Handles lines that need no turn.
+
+    ``changed`` is called after a change of the mode, ``redraw`` while :meth:`rows` change.
+    """
 
     def __init__(
         self,
@@ -46,11 +52,13 @@ class LocalCommands:
         conversation: TerminalConversation,
         say: WriteLines,
         changed: Callable[[], None],
+        redraw: Callable[[], None],
     ) -> None:
         self._host = host
         self._conversation = conversation
         self._say = say
         self._changed = changed
+        self._redraw = redraw
         self._shell = ShellEscape(
             host.paths.workspace, self._show_output, conversation.add_shell_run
         )
@@ -75,6 +83,22 @@ class LocalCommands:
                 self._say(f"  {OUTPUT_HINT}", DIM)
                 self._is_hint_shown = True
             self._shell.start(line[1:].strip())
+            self._spawn(self._spin())
+
+    def rows(self, width: int) -> StyleAndTextTuples:
+        """Return the row of the command that is running, with its line break."""
+        if not self._shell.is_running:
+            return []
+        frame = FRAMES[int(self._shell.seconds / FRAME_SECONDS) % len(FRAMES)]
+        tail = f" {format_duration(self._shell.seconds, whole=True)} · {STOP_HINT}"
+        command = one_line(f"!{self._shell.command}", max(8, width - len(tail) - 4))
+        return [("class:dim", one_line(f"{frame} {command}{tail}", width - 1) + "\n")]
+
+    async def _spin(self) -> None:
+        while self._shell.is_running:
+            self._redraw()
+            await asyncio.sleep(FRAME_SECONDS)
+        self._redraw()
 
     def stop(self) -> bool:
         """Stop the running command; returns False if there is none."""

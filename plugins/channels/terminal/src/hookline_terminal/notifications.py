@@ -61,12 +61,18 @@ class TerminalNotifications:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Ask for no reports while another program reads the keyboard."""
+        """Ask for no reports and leave the title alone while another program has the terminal."""
+        had_title = self._has_title
+        self.question_closed()
         self._control(_FOCUS_REPORTS_OFF)
         try:
             yield
         finally:
             self._control(_FOCUS_REPORTS_ON)
+            # Whoever comes back is here; a terminal that never reports the focus still does not.
+            self._has_focus = None if self._has_focus is None else True
+            if had_title:
+                self._set_title()
 
     def terminal_event(self, data: str) -> None:
         """Take what the terminal sent by itself."""
@@ -76,9 +82,12 @@ class TerminalNotifications:
     def question_opened(self) -> None:
         """Notify that a question waits, and say so in the title."""
         if not self._has_title:
-            self._control(f"{_PUSH_TITLE}\x1b]2;{WAITING_TITLE}{_ST}")
-            self._has_title = True
+            self._set_title()
         self._notify(QUESTION_TEXT)
+
+    def _set_title(self) -> None:
+        self._control(f"{_PUSH_TITLE}\x1b]2;{WAITING_TITLE}{_ST}")
+        self._has_title = True
 
     def question_closed(self) -> None:
         """Restore the title."""

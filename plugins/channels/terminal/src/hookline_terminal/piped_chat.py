@@ -35,6 +35,7 @@ class PipedChat:
         self._config = config
         self._limits = FoldLimits(config.diff_lines, config.output_lines, hint="")
         self._reader_gone = False
+        self._fault: OSError | None = None
         for stream in (sys.stdout, sys.stderr):
             # A character that the locale cannot show must not stop the delivery of a reply.
             if hasattr(stream, "reconfigure"):
@@ -51,7 +52,11 @@ class PipedChat:
         return found
 
     async def run(self) -> None:
-        """Answer every line until the input ends or the reader of stdout is gone."""
+        """Answer every line until the input ends or the reader of stdout is gone.
+
+        Raises:
+            OSError: stdout cannot be written, for example because the disk is full.
+        """
         async for line in stdin_lines():
             text = line.strip()
             if text.casefold() in EXIT_COMMANDS:
@@ -59,6 +64,8 @@ class PipedChat:
             if text:
                 await self._conversation.say(text)
                 await self._wait_for_answer()
+            if self._fault is not None:
+                raise self._fault
             if self._reader_gone:
                 return
 
@@ -89,12 +96,16 @@ class PipedChat:
         try:
             sys.stdout.write(shown + "\n")
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as error:
             self._reader_gone = True
+            self._fault = None if isinstance(error, BrokenPipeError) else error
             self._conversation.changed.set()
             # Python flushes stdout once more at exit, which must succeed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise
+
+    async def leave(self) -> None:
+        """Stop nothing: a turn that runs is finished or resumed."""
 
     async def ask(self, _question: Question) -> None:
         """Return None: a person cannot be asked through a pipe."""

@@ -10,27 +10,34 @@ from hookline_hookspecs import ToolCall, Wait
 from hookline_markdown import folded, one_line, readable
 
 from .activity import call_line, format_duration
+from .sub_agents import SubAgentProgress
 
 FRAME_SECONDS = 0.125
 """Seconds for each frame of the spinner."""
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-STOP_HINT, WAIT_HINT = "ctrl-c stops", "esc stops"
+STOP_HINT, RUN_HINT = "esc stops", "ctrl-c stops"
+"""In the chat, and in ``hookline run``, which reads no keys."""
 THINKING, ANSWERING = "thinking", "answering"
 _MAX_THOUGHT_CHARS = 4_000
 """Characters kept of the model's thoughts; only the last lines are shown."""
 
 
 class TurnProgress:
-    """Follows a turn: the model thinks, waits or answers, or tools run."""
+    """Follows a turn: the model thinks, waits or answers, or tools run.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Without ``keys`` there is no input line, and Ctrl-C alone stops the turn.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, keys: bool = True) -> None:
         self._clock = clock
+        self._keys = keys
         self._phase = ""
         self._since = 0.0
         self._until = 0.0
         self._thoughts = ""
         self._thinking_since = 0.0
         self._calls: dict[str, tuple[ToolCall, float | None]] = {}
+        self.sub_agents = SubAgentProgress(clock)
 
     def start(self) -> None:
         """Start with a request to the model."""
@@ -40,6 +47,12 @@ class TurnProgress:
         """End the turn: nothing is shown."""
         self._phase, self._thoughts = "", ""
         self._calls.clear()
+        self.sub_agents.clear()
+
+    def stopped_calls(self) -> list[tuple[ToolCall, float]]:
+        """Return the calls that run, and for how many seconds."""
+        now = self._clock()
+        return [(call, now - since) for call, since in self._calls.values() if since is not None]
 
     def set_answering(self) -> None:
         """Show that the model streams its answer."""
@@ -70,11 +83,6 @@ class TurnProgress:
         self._set_phase(wait.reason if wait else text)
         self._until = self._clock() + wait.seconds if wait else 0.0
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the provider delays the request."""
-        return bool(self._until)
-
     def add_calls(self, calls: Sequence[ToolCall]) -> None:
         """Add the calls of a response, which have not started yet."""
         self._calls |= {call.id: (call, None) for call in calls}
@@ -87,6 +95,7 @@ class TurnProgress:
     def end_call(self, call: ToolCall) -> None:
         """Remove a call that has its result."""
         self._calls.pop(call.id, None)
+        self.sub_agents.end(call)
         if not self._calls:
             self._set_phase(THINKING)
 
@@ -110,19 +119,20 @@ class TurnProgress:
         lines = [
             self._line(frame, call_line(call, width), since)
             for call, since in self._calls.values()
-            if since is not None
-        ]
+            if since is not None and not self.sub_agents.runs_for(call)
+        ] + self.sub_agents.lines(frame, width)
         if not lines:
-            lines = [self._line(frame, self._phase_text(), self._since)]
+            lines = [self._line(frame, self.phase_text(), self._since)]
         if len(lines) > max_lines:
             lines = [*lines[: max_lines - 1], f"{frame} {len(lines) - max_lines + 1} more"]
-        hint = WAIT_HINT if self.is_waiting else STOP_HINT
+        hint = STOP_HINT if self._keys else RUN_HINT
         return [
             _with_hint(lines[0], hint, width),
             *(one_line(line, width - 1) for line in lines[1:]),
         ]
 
-    def _phase_text(self) -> str:
+    def phase_text(self) -> str:
+        """Return what the model does, or what is waited for and for how long."""
         if not self._until:
             return self._phase
         left = math.ceil(self._until - self._clock())

@@ -21,7 +21,7 @@ from hookline_hookspecs import Question, QuestionAnswer
 from hookline_hookspecs.questions import DENY, StoredQuestion
 from hookline_markdown import hanging, literal, one_line, window_width
 from prompt_toolkit.application import Application
-from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, Window
@@ -30,12 +30,13 @@ from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from .answer_keys import AnswerKeys
+from .input_parser import ESCAPE_TIMEOUT
+from .keyboard import open_keyboard
 from .notifications import TerminalNotifications
-from .question_text import choice_fragments, question_text
+from .prompt_styles import THEME_STYLE, color_depth
+from .question_text import choice_fragments, plain_choice_fragments, question_text
+from .suspension import TerminalKeys
 from .terminal_events import TERMINAL_EVENTS
-
-ESCAPE_TIMEOUT = 0.1
-"""Seconds after which Esc counts as that key and not as the start of an arrow key."""
 
 
 @dataclass(slots=True)
@@ -88,6 +89,7 @@ async def ask_beside_output(
     question: Question,
     *,
     own_words: bool = False,
+    plain: bool = False,
     closed: Callable[[], Awaitable[StoredQuestion | None]] | None = None,
     notifications: Callable[[Callable[[str], None]], TerminalNotifications] | None = None,
 ) -> str | QuestionAnswer | None:
@@ -95,18 +97,20 @@ async def ask_beside_output(
 
     With ``own_words`` the question is on the screen already. If this is cancelled because the
     question is closed, ``closed`` returns how. Ctrl-C also interrupts the process (SIGINT).
-    ``notifications`` makes what calls the person back, from what writes to the terminal.
+    ``plain`` is for a screen reader. ``notifications`` makes what calls the person back, from what
+    writes to the terminal.
     """
     with ExitStack() as stack:
         stream = _screen_for_people(stack)
         if stream is None:
             return None
-        keyboard = create_input(sys.stdin)
+        keyboard = open_keyboard()
+        terminal = TerminalKeys(keyboard)
         stack.callback(keyboard.close)
         # Raw from here on: what is typed meanwhile must not be echoed into the question.
         stack.enter_context(keyboard.raw_mode())
         if not own_words:
-            stream.write(question_text(question, window_width()))
+            stream.write(question_text(question, window_width(), plain=plain))
             stream.flush()
         if notifications is not None:
             notifier = notifications(partial(_send, stream))
@@ -114,7 +118,9 @@ async def ask_beside_output(
             notifier.question_opened()
         draft = Draft()
         try:
-            answer = await ask(question, draft, keyboard, screen_for(stream), own_words=own_words)
+            answer = await ask(
+                question, draft, terminal, screen_for(stream), own_words=own_words, plain=plain
+            )
         except asyncio.CancelledError:
             if closed is not None:
                 stream.write(closed_line(await closed()) + "\n")
@@ -148,32 +154,32 @@ def _screen_for_people(stack: ExitStack) -> TextIO | None:
 async def ask(
     question: Question,
     draft: Draft | None = None,
-    keyboard: Input | None = None,
+    terminal: TerminalKeys | None = None,
     screen: Output | None = None,
     running: Callable[[Application[Any]], None] = lambda _app: None,
     *,
     own_words: bool = False,
+    plain: bool = False,
     next_mode: Callable[[], None] = lambda: None,
-    terminal_event: Callable[[str], None] = lambda _data: None,
 ) -> str | QuestionAnswer | None:
     """Wait for the answer to a question that is on the screen already.
 
     Args:
         question: the question.
         draft: text typed for the next message; text typed meanwhile is added to it.
-        keyboard: where keys come from; None for stdin.
+        terminal: the keyboard; None for that of the process.
         screen: where the choices are drawn; None for stdout.
         running: called with the application, so that it can be ended from outside.
         own_words: allow a written answer; the last choice leads there.
+        plain: draw one line for a screen reader; the choices are on the screen already.
         next_mode: called at Shift-Tab.
-        terminal_event: called with what the terminal sends by itself.
     """
     draft = draft or Draft()
     keys = AnswerKeys(
         question.choices, asyncio.get_running_loop().time(), draft.text, own_words=own_words
     )
     asking = _QuestionPrompt(
-        question, keys, keyboard, screen or screen_for(), next_mode, terminal_event
+        question, keys, terminal or TerminalKeys(), screen or screen_for(), next_mode, plain=plain
     )
     running(asking.app)
     try:
@@ -191,18 +197,23 @@ class _QuestionPrompt:
         self,
         question: Question,
         keys: AnswerKeys,
-        keyboard: Input | None,
+        terminal: TerminalKeys,
         screen: Output,
         next_mode: Callable[[], None],
-        terminal_event: Callable[[str], None],
+        *,
+        plain: bool,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._terminal_event = terminal_event
+        self._terminal = terminal
         self.keys = keys
         self._next_mode = next_mode
         self._timer: asyncio.TimerHandle | None = None
         text = FormattedTextControl(
-            lambda: choice_fragments(self.keys, question.choices, screen.get_size().columns),
+            lambda: (
+                plain_choice_fragments(self.keys, question.choices)
+                if plain
+                else choice_fragments(self.keys, question.choices, screen.get_size().columns)
+            ),
             focusable=True,
             show_cursor=False,
         )
@@ -210,8 +221,10 @@ class _QuestionPrompt:
             layout=Layout(Window(text, wrap_lines=True, dont_extend_height=True)),
             key_bindings=self._bindings(),
             erase_when_done=True,
-            input=keyboard,
+            input=terminal.keyboard,
             output=screen,
+            style=THEME_STYLE,
+            color_depth=color_depth,
         )
         self.app.ttimeoutlen = self.app.timeoutlen = ESCAPE_TIMEOUT
         self.app.before_render += self._drawing
@@ -234,8 +247,11 @@ class _QuestionPrompt:
             for press in event.key_sequence:
                 if press.key is Keys.BackTab:
                     self._next_mode()
+                elif press.key is Keys.ControlZ:
+                    self._terminal.suspend(self.app)
+                    self.keys.restart(self._loop.time())
                 elif press.key in TERMINAL_EVENTS:
-                    self._terminal_event(press.data)
+                    self._terminal.terminal_event(press.data)
                 elif not self.keys.is_over:
                     key = press.key.value if isinstance(press.key, Keys) else press.key
                     self.keys.press(key, press.data, self._loop.time())

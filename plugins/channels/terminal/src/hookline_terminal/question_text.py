@@ -6,7 +6,6 @@ each line keeps it from passing for a line of the program.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,16 +13,16 @@ from dataclasses import replace
 from hookline_hookspecs import Question
 from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_ONCE, ALLOW_SESSION, mark_spans
 from hookline_markdown import fitted, folded_styled, hanging, literal
+from hookline_markdown.themes import CYAN, DIM, GREEN, PLAIN, RED, recoloured
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .answer_keys import OTHER, AnswerKeys, AnswerPhase
 
-PLAIN, ASK, DIM = "\x1b[0m", "\x1b[1;33m", "\x1b[2m"
-RED, GREEN, CYAN, RISKY = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1;31m"
+ASK, RISKY = "\x1b[1;33m", "\x1b[1;31m"
 _DIFF = re.compile(r"^--- .*\n\+\+\+ .*\n@@ ", re.MULTILINE)
 _COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
-BAR = "  │ "
-"""Begins each line of a preview."""
+BAR, PLAIN_BAR = "  │ ", "    "
+"""Begins each line of a preview; without a box for a screen reader."""
 KEY_HINT = "A number or ↑ ↓, then Enter. Esc"
 NOTHING_PICKED = "Type a number or use the arrows, then Enter."
 """Shown if Enter was pressed before anything was picked."""
@@ -37,20 +36,25 @@ of any other says it itself."""
 OWN_WORDS_HINT = "A number or ↑ ↓, then Enter; or write your own answer. Esc leaves it."
 MAX_DRAFT_CHARS = 100
 """Characters shown of the draft for the next message."""
-_GREY = "fg:ansibrightblack"
+_GREY = "class:dim"
 
 
-def question_text(question: Question, width: int = 80) -> str:
-    """Return the question in full, with colours unless ``NO_COLOR`` is set."""
-    lines = [f"{ASK}{hanging(literal(question.text), width, '? ')}{PLAIN}"]
+def question_text(question: Question, width: int = 80, *, plain: bool = False) -> str:
+    """Return the question in full, in the colours of the current theme.
+
+    For a screen reader (``plain``) with the choices, which are read once, and how to answer.
+    """
+    first, bar = ("Question: ", PLAIN_BAR) if plain else ("? ", BAR)
+    lines = [f"{ASK}{hanging(literal(question.text), width, first)}{PLAIN}"]
     if question.reason and question.reason not in question.text:
         lines.append(f"{ASK}{hanging(literal(question.reason), width)}{PLAIN}")
     if question.preview:
-        room = max(8, width - len(BAR))
+        room = max(8, width - len(bar))
         for line in preview_lines(question.preview, question.marks):
-            lines += [f"{DIM}{BAR}{PLAIN}{row}" for row in folded_styled(line, room)]
-    text = "\n".join(lines) + "\n"
-    return re.sub("\x1b\\[[0-9;]*m", "", text) if os.environ.get("NO_COLOR") else text
+            lines += [f"{DIM}{bar}{PLAIN}{row}" for row in folded_styled(line, room)]
+    if plain and question.choices:
+        lines.append(choices_text(question, width))
+    return recoloured("\n".join(lines) + "\n")
 
 
 def with_other(question: Question) -> Question:
@@ -91,6 +95,19 @@ def _marked_line(line: str, spans: Sequence[tuple[int, int]], colour: str) -> st
             shown += f"{RISKY}⟦{text}⟧{PLAIN}{colour}" if is_marked and text else text
         done = last
     return shown
+
+
+def plain_choice_fragments(keys: AnswerKeys, choices: Sequence[str]) -> StyleAndTextTuples:
+    """Return the one line that a screen reader reads while a question waits for its answer."""
+    if keys.phase is AnswerPhase.WRITING or (keys.own_words and keys.written):
+        asked = "Why not? Enter for no reason: " if keys.can_deny else "Your answer: "
+        return [("", asked + literal(keys.written)), ("[SetCursorPosition]", "")]
+    if keys.phase is AnswerPhase.WAITING:
+        return [("", "Stop typing to answer." if keys.kept else "")]
+    esc = "Esc denies." if keys.can_deny else "Esc leaves it."
+    picked = "" if keys.picked is None else f" {keys.picked + 1}. {literal(choices[keys.picked])}"
+    numbers = f"1 to {len(choices)}" if len(choices) > 1 else "1"
+    return [("", f"Answer {numbers}, then Enter. {esc}{picked}"), ("[SetCursorPosition]", "")]
 
 
 def choice_fragments(

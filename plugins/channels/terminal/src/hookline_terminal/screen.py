@@ -16,7 +16,7 @@ class TerminalScreen:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
         self.app: Application[Any] | None = None
         self._held_text: list[str] | None = None
 
@@ -41,15 +41,15 @@ class TerminalScreen:
             # `run_in_terminal` would leave raw mode for a moment, in which Ctrl-C is a signal and
             # Ctrl-D is lost.
             app.renderer.erase()
-        self._stream.write(text if text.endswith("\n") else text + "\n")
-        self._stream.flush()
+        self.stream.write(text if text.endswith("\n") else text + "\n")
+        self.stream.flush()
         if app is not None:
             app.invalidate()
 
     def send(self, code: str) -> None:
         """Send a control sequence to the terminal."""
-        self._stream.write(code)
-        self._stream.flush()
+        self.stream.write(code)
+        self.stream.flush()
 
     def redraw(self) -> None:
         """Draw the prompt again after something in it has changed."""

@@ -14,11 +14,15 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
+from .input_parser import ESCAPE_TIMEOUT
 from .past_sessions import PastSession
+from .prompt_styles import THEME_STYLE, color_depth
+from .question_prompt import screen_for
+from .suspension import TerminalKeys
 from .terminal_events import TERMINAL_EVENTS
 
 HEADING = "Resume a session: type to search, ↑ ↓ to choose, Enter, Esc"
-DIM = "fg:ansibrightblack"
+DIM = "class:dim"
 MIN_ROWS, MAX_ROWS = 3, 10
 """Sessions shown at once."""
 OTHER_ROWS = 12
@@ -26,8 +30,6 @@ OTHER_ROWS = 12
 MAX_PREVIEW_LINES = 7
 MIN_DETAIL_COLUMNS = 70
 """On a narrower screen, only time and name of a session are shown."""
-ESCAPE_TIMEOUT = 0.05
-"""Seconds after which Esc counts as that key and not as the start of another."""
 Preview = Callable[[str, int], Awaitable[list[str]]]
 
 
@@ -35,7 +37,7 @@ async def pick(
     sessions: Sequence[PastSession],
     preview: Preview,
     running: Callable[[Application[Any]], None] = lambda _app: None,
-    terminal_event: Callable[[str], None] = lambda _data: None,
+    terminal: TerminalKeys | None = None,
 ) -> str | None:
     """Ask the person to pick a session; return its id, or None.
 
@@ -43,9 +45,9 @@ async def pick(
         sessions: the sessions to pick from.
         preview: returns the preview lines for a session's id and a width.
         running: called with the application.
-        terminal_event: called with what the terminal sends by itself.
+        terminal: the keyboard; None for that of the process.
     """
-    picker = _SessionPicker(sessions, preview, terminal_event)
+    picker = _SessionPicker(sessions, preview, terminal or TerminalKeys())
     running(picker.app)
     try:
         return await picker.app.run_async(handle_sigint=False, set_exception_handler=False)
@@ -59,13 +61,10 @@ class _SessionPicker:
     """The screen of the list."""
 
     def __init__(
-        self,
-        sessions: Sequence[PastSession],
-        preview: Preview,
-        terminal_event: Callable[[str], None],
+        self, sessions: Sequence[PastSession], preview: Preview, terminal: TerminalKeys
     ) -> None:
         self._sessions = sessions
-        self._terminal_event = terminal_event
+        self._terminal = terminal
         self._found = list(sessions)
         self._preview = preview
         self._previews: dict[str, list[str]] = {}
@@ -77,7 +76,11 @@ class _SessionPicker:
             layout=Layout(Window(screen, wrap_lines=False, dont_extend_height=True)),
             key_bindings=self._bindings(),
             erase_when_done=True,
+            style=THEME_STYLE,
+            color_depth=color_depth,
             before_render=lambda _app: self._load(),
+            input=terminal.keyboard,
+            output=screen_for(),
         )
         self.app.ttimeoutlen = self.app.timeoutlen = ESCAPE_TIMEOUT
 
@@ -164,8 +167,10 @@ class _SessionPicker:
         def _(_event: KeyPressEvent) -> None:
             self._search("")
 
+        terminal = self._terminal
+        bindings.add("c-z")(lambda event: terminal.suspend(event.app))
         for event_key in TERMINAL_EVENTS:
-            bindings.add(event_key)(lambda event: self._terminal_event(event.data))
+            bindings.add(event_key)(lambda event: terminal.terminal_event(event.data))
 
         @bindings.add(Keys.Any)
         @bindings.add(Keys.BracketedPaste)

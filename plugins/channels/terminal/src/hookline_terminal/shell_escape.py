@@ -11,6 +11,7 @@ import codecs
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from pathlib import Path
 from hookline_hookspecs import Context, ContextBlock, Origin, OriginKind, Refused, ToolCall
 from hookline_hookspecs.own_programs import own_program
 from hookline_markdown import literal
+
+from .activity import format_duration
 
 MAX_EDGE_CHARS = 10_000
 """Characters kept of the beginning and of the end of the output."""
@@ -29,6 +32,11 @@ _OUTPUT_TIMEOUT = 0.3
 TAG = "attached-context"
 """The element of the turn's context for what the person added."""
 _CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+
+
+def own_shell() -> str:
+    """Return the person's shell."""
+    return os.environ.get("SHELL") or own_program("bash") or "/bin/sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,15 @@ class ShellEscape:
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self.command = ""
+        """The command that runs, or ran last."""
+        self._started = 0.0
+        self._is_stopped = False
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the start of the command."""
+        return time.monotonic() - self._started
 
     @property
     def is_running(self) -> bool:
@@ -71,12 +88,14 @@ class ShellEscape:
 
     def start(self, command: str) -> None:
         """Run ``command``. No other may be running."""
+        self.command, self._started, self._is_stopped = command, time.monotonic(), False
         self._task = asyncio.get_running_loop().create_task(self._run(command))
 
     def stop(self) -> bool:
         """End the running command; returns False if there is none."""
         if not self.is_running:
             return False
+        self._is_stopped = True
         if self._process is not None:
             _signal(self._process.pid, signal.SIGTERM)
             loop = asyncio.get_running_loop()
@@ -93,7 +112,7 @@ class ShellEscape:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self, command: str) -> None:
-        shell = os.environ.get("SHELL") or own_program("bash") or "/bin/sh"
+        shell = own_shell()
         try:
             self._process = process = await asyncio.create_subprocess_exec(
                 *(shell, "-c", command),
@@ -117,7 +136,9 @@ class ShellEscape:
             self._process = None
         output.end()
         code = code if code >= 0 else 128 - code
-        if code:
+        if self._is_stopped:
+            self._show(f"[stopped after {format_duration(self.seconds, whole=True)}]")
+        elif code:
             self._show(f"[exit code {code}]")
         self._ended(ShellRun(command, output.text, code))
 

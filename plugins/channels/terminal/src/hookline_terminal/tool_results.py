@@ -23,11 +23,15 @@ MAX_FAILURE_ROWS = 6
 
 @dataclass(frozen=True, slots=True)
 class FoldLimits:
-    """How many rows of a diff and of a command's output are shown before they are folded."""
+    """How many rows of a diff and of a command's output are shown before they are folded.
 
-    diff: int
-    output: int
+    ``plain`` writes words for the marks of headlines, for a screen reader.
+    """
+
+    diff: int = 24
+    output: int = 8
     hint: str = ", ctrl-o shows all"
+    plain: bool = False
 
 
 def result_rows(result: ToolResult, width: int, limits: FoldLimits) -> tuple[list[str], bool]:
@@ -42,7 +46,7 @@ def result_rows(result: ToolResult, width: int, limits: FoldLimits) -> tuple[lis
         shown = rows if len(rows) == 1 else []
     else:
         shown = _head(rows, MAX_FAILURE_ROWS, limits.hint)
-    return [*_headline(result, data, width), *shown], shown != rows
+    return [*_headline(result, data, width, plain=limits.plain), *shown], shown != rows
 
 
 def full_result_rows(result: ToolResult, width: int) -> list[str]:
@@ -51,10 +55,15 @@ def full_result_rows(result: ToolResult, width: int) -> list[str]:
     return [*_headline(result, data, width), *_body(result, width)]
 
 
-def _headline(result: ToolResult, data: Mapping[str, Any], width: int) -> list[str]:
+def _headline(
+    result: ToolResult, data: Mapping[str, Any], width: int, *, plain: bool = False
+) -> list[str]:
     took = format_duration(result.seconds)
     mark = "✓" if result.ok else "✗"
-    tail = f"{_outcome(result, data)} · {took}"
+    between = " · "
+    if plain:
+        mark, between = "Tool", ", "
+    tail = f"{_outcome(result, data)}{between}{took}"
     room = width - len(tail) - 6
     call = result.call
     if "diff" in data and "path" in call.arguments:  # the diff below shows the rest
@@ -62,7 +71,7 @@ def _headline(result: ToolResult, data: Mapping[str, Any], width: int) -> list[s
     elif isinstance(board := data.get("board"), str):  # shown above the input line
         call = replace(call, arguments={"board": board})
     if room >= 12:
-        text = f"{mark} {call_line(call, room)} · {tail}"
+        text = f"{mark} {call_line(call, room)}{between}{tail}"
         return [styled(text, DIM if result.ok else RED)]
     rows = [f"{mark} {call_line(call, width - 3)}", f"{INDENT}{tail}"]
     return [styled(row, DIM if result.ok else RED) for row in rows]

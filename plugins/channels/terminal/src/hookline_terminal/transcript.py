@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -38,15 +39,19 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from .activity import (
     attachment_line,
+    call_line,
     format_duration,
     is_chat,
     is_confirmation,
     is_followed,
     notice_line,
     refused_tool,
+    sub_agent,
 )
+from .command_replies import command_reply
 from .config import TerminalConfig
 from .conversation import TerminalConversation
+from .job_lines import POLL_SECONDS, JobLines
 from .live_area import LiveArea
 from .progress import FRAME_SECONDS
 from .screen import TerminalScreen
@@ -61,7 +66,8 @@ TEXT_REPEATS = "The text above will be repeated."
 class Transcript:
     """Writes the conversation above the input line. Used in the event loop's thread only.
 
-    ``turn_ended`` is called with the seconds that a turn took.
+    ``turn_ended`` is called with the seconds that a turn took. Without ``keys`` there is no input
+    line, and hints name no key but Ctrl-C.
     """
 
     def __init__(
@@ -71,17 +77,25 @@ class Transcript:
         conversation: TerminalConversation,
         screen: TerminalScreen,
         turn_ended: Callable[[float], None],
+        *,
+        keys: bool = True,
     ) -> None:
         self._turn_ended = turn_ended
         self._turn_started = 0.0
         self._config = config
         self._conversation = conversation
         self._screen = screen
-        self._live = LiveArea(config.live_lines)
-        self._status = StatusLine(host, conversation.session)
+        self._is_plain = config.is_plain(host.env)
+        self._live = LiveArea(config.live_lines, keys=keys, hidden=self._is_plain)
+        items = () if self._is_plain else config.status
+        self._status = StatusLine(host, conversation.session, items)
         self._folded = FoldedResults()
-        self._limits = FoldLimits(config.diff_lines, config.output_lines)
-        self._render = render if config.markdown else fitted
+        self._jobs = JobLines(host, self._job_ended)
+        self._is_following_jobs = False
+        limits = FoldLimits(config.diff_lines, config.output_lines, plain=self._is_plain)
+        self._limits = limits if keys else replace(limits, hint="")
+        # Rendered Markdown has boxes, which a screen reader spells out.
+        self._render = render if config.markdown and not self._is_plain else fitted
         self.last_answer = ""
         """The last answer, as the model wrote it."""
         self.is_asking = False
@@ -125,7 +139,9 @@ class Transcript:
 
     def rows(self) -> StyleAndTextTuples:
         """Return the changing rows above the input line."""
-        return self._live.rows(window_width())
+        width = window_width()
+        jobs = [] if self._is_plain else self._jobs.lines(width)
+        return [*self._live.rows(width), *(("class:dim", f"{line}\n") for line in jobs)]
 
     def status(self) -> StyleAndTextTuples:
         """Return the status line below it."""
@@ -139,6 +155,7 @@ class Transcript:
         """Show a message that was sent; as queued while another has no answer yet."""
         if self._conversation.open:
             self._live.queued.add(message_id, text)
+            self._announce(f"Queued: {text}")
         else:
             self.echo(text)
 
@@ -180,6 +197,8 @@ class Transcript:
         if talk.ends_turn(reply):
             self._end_thinking()
             self.commit_tail()
+            if reply.kind != "question":
+                self._show_stopped_calls()
             self._turn_ended(time.monotonic() - self._turn_started)
             self.last_answer = text or self.last_answer
             text = self._live.answer.unstreamed_part(text)
@@ -191,13 +210,21 @@ class Transcript:
             self.write(_hanging(text), RED)
         elif text.strip():
             # The output of a command is not Markdown: its lines and columns stay.
-            self._screen.write(self._rendered(text) if is_answer else self._printed(text))
+            printed = command_reply(text, window_width())
+            self._screen.write(self._rendered(text) if is_answer else printed)
         for item in reply.attachments:
             self.write(_hanging(attachment_line(item), first=""))
         talk.mark_answered(reply)
         self._run_deferred()
         self.refresh()
         self._screen.redraw()
+
+    def _show_stopped_calls(self) -> None:
+        """Leave a line for each call that the turn ended without a result of."""
+        for call, seconds in self._live.progress.stopped_calls():
+            tail = f" · stopped after {format_duration(seconds, whole=True)}"
+            room = max(12, window_width() - len(tail) - 3)
+            self.write(f"✗ {call_line(call, room)}{tail}", DIM)
 
     def _on_message(self, inbound: Inbound, ctx: Any = None) -> None:
         if self._conversation.is_own_message(inbound):
@@ -219,8 +246,11 @@ class Transcript:
             self._turn_started = time.monotonic()
             self._live.answer.begin()
             self._live.progress.start()
+            self._announce("Working.")
             self._spawn(self._spin())
             self.refresh()
+        elif (agent := sub_agent(ctx)) is not None:
+            self._live.progress.sub_agents.start(agent, turn.inbound.text)
 
     def _echo_queued(self, message_id: str | None) -> None:
         text = self._live.queued.take(message_id)
@@ -241,13 +271,10 @@ class Transcript:
                 live.progress.add_thought(delta.text)
             case "waiting":
                 live.progress.set_waiting(delta.text, delta.wait)
+                self._announce(f"Waiting: {live.progress.phase_text()}")
             case "restart":
                 self._restart()
         self._screen.redraw()
-
-    def is_waiting(self) -> bool:
-        """Return whether the provider delays the request."""
-        return self._live.progress.is_waiting
 
     def _restart(self) -> None:
         has_text = self._live.answer.is_open
@@ -269,17 +296,27 @@ class Transcript:
             self._status.set_context_size(response)
         if is_followed(ctx):
             self._status.add_cost(response.model, response.usage)
-            self._live.progress.add_calls(response.message.tool_calls)
+            if is_chat(ctx):
+                self._live.progress.add_calls(response.message.tool_calls)
             self._screen.redraw()
 
     def _on_tool_call(self, call: ToolCall, ctx: Any = None) -> None:
-        if is_followed(ctx):
+        if (agent := sub_agent(ctx)) is not None:
+            self._live.progress.sub_agents.start_call(agent, call)
+        elif is_followed(ctx):
             self._live.progress.start_call(call)
+            self._announce(f"Running {call_line(call, window_width())}")
 
     def _on_tool_result(self, result: ToolResult, ctx: Any = None) -> None:
         if not is_followed(ctx):
             return
-        self._live.progress.end_call(result.call)
+        agent = sub_agent(ctx)
+        if agent is not None:
+            self._live.progress.sub_agents.end_call(agent, result.call)
+        else:
+            self._live.progress.end_call(result.call)
+        if not self._is_following_jobs:
+            self._spawn(self._follow_jobs())
         data = result.data if result.shown and isinstance(result.data, Mapping) else {}
         if "board" in data and is_chat(ctx):
             self._live.board = result.shown
@@ -293,9 +330,13 @@ class Transcript:
         if self._config.tool_lines and refused_tool(notice):
             return  # shown by the line of the tool's result
         if ctx is None or is_followed(ctx):
-            good = is_confirmation(notice)
-            line = notice.text if good else notice_line(notice)
-            self.write(_hanging(line, first=""), DIM if good else YELLOW)
+            self.notice(notice)
+
+    def notice(self, notice: Notice) -> None:
+        """Show a notice."""
+        good = is_confirmation(notice)
+        line = notice.text if good else notice_line(notice)
+        self.write(_hanging(line, first=""), DIM if good else YELLOW)
 
     def _on_compacted(self, _event: object, ctx: Any = None) -> None:
         if is_chat(ctx):
@@ -306,20 +347,36 @@ class Transcript:
         width = window_width()
         return indented(self._render(readable(text), width - len(GUTTER)), width) + "\n"
 
-    def _printed(self, text: str) -> str:
-        return hanging(readable(text), window_width()) + "\n\n"
-
     def echo(self, text: str) -> None:
         """Show a message of the person."""
-        self.write(_hanging(text, first="› "), BOLD)
+        self.write(_hanging(text, first="You: " if self._is_plain else "› "), BOLD)
+
+    def _announce(self, text: str) -> None:
+        """Write for a screen reader, once, what others see in the changing rows."""
+        if self._is_plain:
+            self.write(_hanging(text, first=""))
 
     # Background work
 
     async def _spin(self) -> None:
         while self._conversation.turns:
-            if not self.is_asking:  # a question has no spinner
+            if not self.is_asking and not self._is_plain:  # a question has no spinner
                 self._screen.redraw()
             await asyncio.sleep(FRAME_SECONDS)
+
+    async def _follow_jobs(self) -> None:
+        """Follow background jobs until none runs."""
+        self._is_following_jobs = True
+        try:
+            while (session := self._status.session) and await self._jobs.poll(session):
+                self._screen.redraw()
+                await asyncio.sleep(POLL_SECONDS)
+        finally:
+            self._is_following_jobs = False
+        self.refresh()
+
+    def _job_ended(self, line: str) -> None:
+        self.write(_hanging(line, first=""), DIM)
 
     async def _refresh(self) -> None:
         await self._status.refresh()

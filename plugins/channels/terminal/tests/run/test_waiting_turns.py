@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from hookline.testing import Harness, calls
+from hookline.testing.harness import EveryoneMayAnswer
 from hookline_hookspecs import Access, Host, Plugin, Questions, StoredQuestion, hookimpl, tool
-from hookline_hookspecs.optional_services import QuestionChat
 from hookline_run import Run
 
 MakeHarness = Callable[..., Harness]
@@ -25,19 +25,7 @@ class Door(Plugin):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        host.services.provide(Access, self)
-
-    async def may_write(self, channel: str, user_id: str) -> bool:
-        return True
-
-    def is_operator(self, inbound: Any) -> bool:
-        return False
-
-    async def may_answer(self, question: StoredQuestion, channel: str, user_id: str) -> bool:
-        return True
-
-    async def chats_to_ask(self, question: StoredQuestion) -> Sequence[QuestionChat]:
-        return [QuestionChat(question.channel, question.chat_id, question.asker)]
+        host.services.provide(Access, EveryoneMayAnswer())
 
 
 async def _parked(h: Harness) -> StoredQuestion:

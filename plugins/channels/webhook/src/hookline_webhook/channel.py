@@ -73,7 +73,7 @@ class WebhookChannel(Channel):
         server = self._host.services.get(WebServer)
         if server is None:
             raise CannotStart(
-                "webhook.listen is null, but plugin web-server is off. Run "
+                "webhook.listen is null, but the plugin web-server is off. Run "
                 "`hookline plugins enable web-server`, or set webhook.listen"
             )
         await server.acquire()

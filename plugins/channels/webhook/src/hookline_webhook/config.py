@@ -16,7 +16,9 @@ class WebhookConfig(BaseModel):
 
     listen: str | None = Field(
         default="127.0.0.1:8765",
-        description="host:port for POST /webhook; null: served by the plugin web-server.",
+        description=(
+            "host:port to listen on for POST /webhook; null: the plugin web-server serves it."
+        ),
     )
     secret: SecretStr = Field(
         default=SecretStr(""),
@@ -24,10 +26,11 @@ class WebhookConfig(BaseModel):
         json_schema_extra={"env": "HOOKLINE_WEBHOOK_SECRET", "generate": True},
     )
     reply_url: str | None = Field(
-        default=None, description="URL to which replies are POSTed; null: they are only stored."
+        default=None,
+        description="Address that replies are sent to by POST; null: they are only stored.",
     )
-    max_bytes: int = Field(default=1_000_000, ge=1, description="Maximum size of a body.")
-    timeout: float = Field(default=30.0, gt=0, description="Seconds for one POST of a reply.")
+    max_bytes: int = Field(default=1_000_000, ge=1, description="Maximum size of a message.")
+    timeout: float = Field(default=30.0, gt=0, description="Maximum seconds for sending one reply.")
 
     @field_validator("listen")
     @classmethod

@@ -64,7 +64,7 @@ class Webhook(Plugin[WebhookConfig]):
         return CheckResult(
             False,
             "webhook.reply_url is not set, so replies are stored but not sent",
-            "set webhook.reply_url, unless replies are not needed",
+            "set webhook.reply_url if you need the replies",
             hint=True,
         )
 
@@ -87,7 +87,7 @@ class Webhook(Plugin[WebhookConfig]):
             return CheckResult(True, f"the webhook is at {server.url()}/webhook")
         return CheckResult(
             False,
-            "webhook.listen is null, but plugin web-server is off",
+            "webhook.listen is null, but the plugin web-server is off",
             "hookline plugins enable web-server, or set webhook.listen",
         )
 

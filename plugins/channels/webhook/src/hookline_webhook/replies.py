@@ -69,7 +69,10 @@ class ReplyPoster:
             import httpx2
 
             self._client = httpx2.AsyncClient(
-                timeout=self._timeout, follow_redirects=False, trust_env=False
+                timeout=self._timeout,
+                follow_redirects=False,
+                trust_env=False,
+                verify=httpx2.create_ssl_context(),
             )
         return self._client
 

@@ -118,7 +118,7 @@ class EditorAgent:
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
                 prompt_capabilities=schema.PromptCapabilities(
-                    image=True, audio=False, embedded_context=True
+                    image=True, audio=True, embedded_context=True
                 ),
                 mcp_capabilities=schema.McpCapabilities(http=True, sse=False),
                 session_capabilities=schema.SessionCapabilities(
@@ -250,12 +250,12 @@ class EditorAgent:
     ) -> schema.SetSessionConfigOptionResponse:
         """Set the mode or the model of a session."""
         session = self._session(session_id)
-        if config_id == MODE_OPTION and isinstance(value, str):
-            await self._set_mode(session, value)
-        elif config_id == MODEL_OPTION and isinstance(value, str):
-            await self._set_model(session, value)
-        else:
+        setters = {MODE_OPTION: self._set_mode, MODEL_OPTION: self._set_model}
+        if config_id not in setters:
             raise invalid_params(f"unknown option {config_id[:40]!r}. Options: mode, model")
+        if not isinstance(value, str):
+            raise invalid_params(f"the value of {config_id} must be a string, got {value!r}")
+        await setters[config_id](session, value)
         return schema.SetSessionConfigOptionResponse(
             config_options=await self._config_options(session)
         )
@@ -268,7 +268,7 @@ class EditorAgent:
             inbound = replace(self._inbound(session), text=f"{MODEL_COMMAND} {model}")
             submission = await self._conversations.submit(inbound, "ask")
             await submission.mark_delivered()
-        if await self._options.current_model(session) != model:
+        if not f"/{await self._options.current_model(session)}".endswith(f"/{model}"):
             raise invalid_params(submission.turn.reply or f"the model is not {model[:80]!r}")
 
     async def _config_options(self, session: EditorSession) -> list[Any]:

@@ -46,16 +46,14 @@ _DIFF_ARGUMENTS = frozenset({"content", "old_string", "new_string"})
 Content: TypeAlias = "schema.ContentToolCallContent | schema.FileEditToolCallContent"
 
 
-def start_update(
-    call_id: str, call: ToolCall, workspace: Path, status: schema.ToolCallStatus = "pending"
-) -> schema.ToolCallStart:
+def start_update(call_id: str, call: ToolCall, workspace: Path) -> schema.ToolCallStart:
     """Return the update for a call that the model requested."""
     return schema.ToolCallStart(
         session_update="tool_call",
         tool_call_id=call_id,
         title=title(call),
         kind=TOOL_KINDS.get(call.name, "other"),
-        status=status,
+        status="pending",
         locations=locations(call, workspace),
         raw_input=raw_input(call),
     )

@@ -18,7 +18,9 @@ MODE = "Mode of new sessions: ask, auto or plan. The editor can change it."
 
 
 def acp(
-    model: Annotated[str | None, typer.Option(help="Use this model, as provider/model.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="PROVIDER/MODEL", help="Use this model.")
+    ] = None,
     mode: Annotated[str, typer.Option(help=MODE)] = "",
 ) -> None:
     """Serve the editor that started this process over the Agent Client Protocol."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +25,6 @@ from hookline_hookspecs import (
 from hookline_hookspecs.visible_text import spell_out
 
 from . import call_updates
-from .commands import available_commands
 from .mcp_servers import attach_servers
 from .sessions import CHANNEL, ActivePrompt, EditorSession, OpenSessions
 from .stdio import StdioTransport
@@ -33,6 +33,8 @@ RESTART_NOTICE = "The connection broke; the answer starts over."
 REFUSAL_MARKER = " was refused: "
 """Part of core's notices about refusals, which the call's result shows too."""
 RESUME_COMMAND = "/resume"
+HIDDEN_COMMANDS = frozenset({"/copy", "/expand", RESUME_COMMAND, "/approve", "/deny"})
+"""Commands of the terminal's screen, and commands that an editor has buttons for."""
 NO_RESULT = "Interrupted: no result."
 
 
@@ -232,7 +234,8 @@ class EditorFeed:
     def commands(self, session: EditorSession, found: list[Command]) -> None:
         """Send the slash commands."""
         update = schema.AvailableCommandsUpdate(
-            session_update="available_commands_update", available_commands=available_commands(found)
+            session_update="available_commands_update",
+            available_commands=_available_commands(found),
         )
         self.send(session, update)
 
@@ -268,3 +271,19 @@ def _chunk(kind: str, text: str, message_id: str) -> dict[str, Any]:
 def editor_call_id(view: Context, call: ToolCall) -> str:
     """Return a call's id for the editor. The model's ids are unique only within a turn."""
     return f"{view.turn.id[:16]}.{call.id}"
+
+
+def _available_commands(commands: Iterable[Command]) -> list[schema.AvailableCommand]:
+    """Return the commands that are useful in an editor, without their slashes."""
+    return [_describe_command(one) for one in commands if one.name not in HIDDEN_COMMANDS]
+
+
+def _describe_command(command: Command) -> schema.AvailableCommand:
+    """Convert a command; the text after its name in its help becomes the argument's hint."""
+    written = re.search(rf"{re.escape(command.name)} ([^.;,:)]+)", command.help)
+    hint = written[1].strip() if written else "arguments, if any"
+    return schema.AvailableCommand(
+        name=command.name.removeprefix("/"),
+        description=command.help or command.name,
+        input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=hint)),
+    )

@@ -15,7 +15,7 @@ from hookline_textmatch import EditError, replace
 from pydantic import ValidationError
 
 from . import call_updates
-from .elicitation import ask_text
+from .elicitation import fill_form
 from .feed import EditorFeed
 from .sessions import EditorSession, OpenSessions
 
@@ -50,11 +50,17 @@ class EditorQuestions:
         if session is None or session.prompt is None:
             return None
         if not question.choices:
-            is_typed = question.kind == "form" and self.shows_forms
-            return await ask_text(self._client, session.id, question) if is_typed else None
+            return None
         if question.kind == "approval" and question.call is not None:
             return await self._approval(ctx, session, question, question.call)
         return await self._choice(session, question)
+
+    async def fill(self, session_id: str, question: Question) -> str | None:
+        """Show a form; None if the editor has none or the question belongs to no open session."""
+        session = self._sessions.find(session_id)
+        if not self.shows_forms or session is None or session.prompt is None:
+            return None
+        return await fill_form(self._client, session.id, question)
 
     async def _approval(
         self, ctx: Context, session: EditorSession, question: Question, call: ToolCall

@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     Turn,
     hookimpl,
 )
+from hookline_hookspecs.optional_services import FormDialog
 
 from .link import EditorLink
 
@@ -37,8 +38,9 @@ class Acp(Plugin[NoConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Provide the link that the command fills."""
+        """Provide the link that the command fills, and the editor's forms."""
         host.services.provide(EditorLink, self._link)
+        host.services.provide(FormDialog, self)
 
     @hookimpl
     async def pre_prompt(self, ctx: Context, turn: Turn) -> ContextBlock | None:
@@ -90,3 +92,9 @@ class Acp(Plugin[NoConfig]):
         if self._link.questions is None or not ctx.interactive:
             return None
         return await self._link.questions.ask(ctx, question)
+
+    async def fill(self, session_id: str, question: Question) -> str | None:
+        """Show a form in the editor; None for questions of other sessions."""
+        if self._link.questions is None:
+            return None
+        return await self._link.questions.fill(session_id, question)

@@ -1,11 +1,12 @@
-"""Reads prompts: text, images, embedded files and links."""
+"""Reads prompts: text, images, sounds, embedded files and links."""
 
 from __future__ import annotations
 
-import base64
-import binascii
+import asyncio
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from urllib.parse import unquote, urlsplit
 from acp import RequestError, schema
 from hookline_channelkit import MediaStore
 from hookline_hookspecs import Attachment, Audio, Origin
+from hookline_hookspecs.base64_data import decode_base64
 from hookline_hookspecs.file_origins import local_file_origins
 from hookline_hookspecs.image_kinds import MAX_IMAGE_BYTES
 from hookline_hookspecs.stored_origins import is_outside
+from hookline_hookspecs.visible_text import escape
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 MAX_FILES = 50
 """Files and images in one prompt."""
 MAX_EMBEDDED_CHARS = 2_000_000
@@ -52,8 +56,9 @@ async def read_prompt(blocks: Sequence[Any], workspace: Path, media: MediaStore)
         if isinstance(block, schema.TextContentBlock):
             texts.append(block.text)
         elif isinstance(block, schema.ImageContentBlock):
-            uri = block.uri or "picture"
-            parsed.attachments.append(await _save_file(block.data, uri, uri, media))
+            parsed.attachments.append(await _save_image(block, media))
+        elif isinstance(block, schema.AudioContentBlock):
+            parsed.attachments.append(await _save_sound(block.data, media))
         elif isinstance(block, schema.ResourceContentBlock):
             texts.append(_shown(block.uri, workspace))
         elif isinstance(block, schema.EmbeddedResourceContentBlock):
@@ -72,7 +77,7 @@ async def read_prompt(blocks: Sequence[Any], workspace: Path, media: MediaStore)
             parsed.embedded.append(EmbeddedFile(name, resource.text, origin(resource.uri)))
             texts.append(name)
         else:
-            raise invalid_params("audio is not supported; send text, images and files")
+            raise invalid_params("send text, images, sounds and files; others are not supported")
         if len(parsed.attachments) + len(parsed.embedded) > MAX_FILES:
             raise invalid_params(f"the prompt has more than {MAX_FILES} files")
     parsed.text = _join_texts(texts)
@@ -110,7 +115,12 @@ def _file_path(uri: str) -> Path | None:
 
 
 def _shown(uri: str, workspace: Path) -> str:
-    """Return a resource's name for the model: a file's path, relative within the workspace."""
+    """Return a resource's name for the model, on one line: a file's path, relative within the
+    workspace."""
+    return _CONTROLS.sub(lambda found: escape(found[0]), _name(uri, workspace))
+
+
+def _name(uri: str, workspace: Path) -> str:
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -124,18 +134,43 @@ def _shown(uri: str, workspace: Path) -> str:
     return path + lines
 
 
+async def _save_image(block: schema.ImageContentBlock, media: MediaStore) -> Attachment:
+    """Save an image; some editors send it as the address instead of the data."""
+    uri = block.uri or "picture"
+    if uri[:5].lower() == "data:":
+        return await _save_file(block.data or uri, "picture", "picture", media)
+    return await _save_file(block.data, uri, uri, media)
+
+
 async def _save_file(data: str, uri: str, name: str, media: MediaStore) -> Attachment:
+    content = await _decode(data, name)
+    shown = name.rpartition("/")[2] or "picture"
+    with _storage_errors(name):
+        return await media.save_attachment(content, shown, origins=(origin(uri),))
+
+
+async def _save_sound(data: str, media: MediaStore) -> Attachment | Audio:
+    content = await _decode(data, "the sound")
+    with _storage_errors("the sound"):
+        return await media.save_audio(content)
+
+
+async def _decode(data: str, name: str) -> bytes:
     try:
-        content = base64.b64decode("".join(data.split()), validate=True)
-    except (binascii.Error, ValueError):
+        content = await asyncio.to_thread(decode_base64, data)
+    except ValueError:
         raise invalid_params(f"{name[:100]} is not base64") from None
     if not content or len(content) > MAX_IMAGE_BYTES:
         raise invalid_params(
             f"{name[:100]} has {len(content):,} bytes; expected 1 to {MAX_IMAGE_BYTES:,}"
         )
+    return content
+
+
+@contextmanager
+def _storage_errors(name: str) -> Iterator[None]:
     try:
-        shown = name.rpartition("/")[2] or "picture"
-        return await media.save_attachment(content, shown, origins=(origin(uri),))
+        yield
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise RequestError(-32603, f"cannot save {name[:100]}: {why}") from None

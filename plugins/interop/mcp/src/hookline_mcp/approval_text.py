@@ -7,8 +7,10 @@ import json
 import shutil
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from hookline_hookspecs.mcp_servers import OfferedServer
 from hookline_hookspecs.visible_text import on_one_line, spell_out
 from hookline_sandbox import secrets_in
 
@@ -17,6 +19,10 @@ from .names import full_name
 from .servers import ToolServer
 from .tool_schema import MAX_DESCRIPTION_CHARS, has_hidden, model_schema
 
+MAX_HOSTS = 20
+"""Hosts shown for one server."""
+_FETCHING_PROGRAMS = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "docker", "podman", "deno"})
+"""Programs that run what they download."""
 MAX_DIFF_LINES = 60
 """Diff lines shown for one changed tool."""
 
@@ -43,7 +49,8 @@ def describe_server(server: ToolServer, env: Mapping[str, str]) -> str:
     config = server.config
     lines = [f"{server.name} ({server.source})"]
     if config.url:
-        lines.append(f"  address   {mask_secrets(spell_out(config.url), env)}")
+        old = " (sse)" if config.transport == "sse" else ""
+        lines.append(f"  address   {mask_secrets(spell_out(config.url), env)}{old}")
         if config.headers:
             lines.append(f"  headers   {', '.join(map(spell_out, config.headers))}")
     else:
@@ -55,7 +62,24 @@ def describe_server(server: ToolServer, env: Mapping[str, str]) -> str:
         lines.append(f"  sandbox   {'yes, where there is one' if config.sandbox else 'no'}")
     if server.looks_up:
         lines.append(f"  looks up  {', '.join(server.looks_up)}")
+    if server.offered is not None:
+        lines += _offer_lines(server.offered, config.command)
     return "\n".join(lines)
+
+
+def _offer_lines(offered: OfferedServer, command: str) -> Iterator[str]:
+    """Yield what holds a server that another plugin offers; the approval is bound to it."""
+    yield f"  version   {single_line(offered.version) or 'not given'}"
+    yield f"  pinned    {spell_out(offered.pin)}"
+    if Path(command).name in _FETCHING_PROGRAMS:
+        yield f"  not pinned: {Path(command).name} fetches its program whenever the server starts"
+    yield f"  folder    {spell_out(offered.root)} (read only)"
+    if command:
+        yield f"  data      {spell_out(offered.data)}"
+    if offered.hosts:
+        shown = offered.hosts[:MAX_HOSTS]
+        more = len(offered.hosts) - len(shown)
+        yield f"  hosts     {', '.join(map(spell_out, shown))}{f' and {more} more' if more else ''}"
 
 
 def describe_changes(

@@ -20,7 +20,7 @@ from .names import full_name
 from .servers import ToolServer
 from .tool_schema import digest, find_problem
 
-log = logging.getLogger("hookline.plugins.mcp")
+log = logging.getLogger("hookline.plugin.mcp")
 VERSION = 1
 
 

@@ -70,7 +70,7 @@ def _row(plugin: Mcp, server: ToolServer) -> dict[str, Any]:
     return {
         "name": server.name,
         "state": _state(server, entry),
-        "transport": "http" if server.config.url else "stdio",
+        "transport": server.config.transport if server.config.url else "stdio",
         "address": mask_secrets(single_line(server.address), plugin.host.env),
         "source": server.source,
         "tools": len(entry.tools) if entry else 0,
@@ -201,7 +201,10 @@ def add(
     ] = None,
     oauth: Annotated[bool, typer.Option("--oauth", help="The server requires a login.")] = False,
 ) -> None:
-    """Add a server. Example: hookline mcp add time -- uvx mcp-server-time"""
+    """Add a server.
+
+    Example: hookline mcp add time -- uvx mcp-server-time
+    """
     if wrong := name_problem(name):
         raise CommandError(wrong, USAGE)
     if bool(command) == bool(url):

@@ -49,7 +49,9 @@ class ServerConfig(BaseModel):
     cwd: str | None = None
     """Working folder; by default the workspace of the chat that calls it."""
     url: str = ""
-    """The address of a server that speaks Streamable HTTP."""
+    """The address of a server that speaks Streamable HTTP, or what ``transport`` says."""
+    transport: Literal["http", "sse"] = "http"
+    """``sse`` if ``url`` speaks HTTP with SSE, the older transport."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
     """Headers of every request to ``url``."""
     auth: Literal["oauth"] | None = None
@@ -84,6 +86,8 @@ class ServerConfig(BaseModel):
             is_safe_to_show = not re.search(r"[?@]", self.url)  # a query may hold a key
             shown = f" {self.url[:80]!r}" if is_safe_to_show else ""
             raise ValueError(f"url{shown} is not an address; write https://HOST/PATH")
+        if self.transport == "sse" and not self.url:
+            raise ValueError("`transport: sse` needs a `url`; remove it")
         if self.auth and not self.url:
             raise ValueError("`auth: oauth` needs a `url`; remove it")
         return self

@@ -7,8 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -18,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 from hookline_hookspecs import HooklineError, ToolError
+from mcp.client.auth import OAuthFlowError
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -30,20 +39,24 @@ from mcp_types import (
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from .catalog import ToolListing, build_listing
-from .results import clean_result
+from .clean_answers import clean_handshake, clean_lists, clean_result, is_valid
+from .observed_stream import ObservedStream
 from .server_offers import list_prompts, list_resources
-from .servers import ServerGone, ToolServer, needs_login
+from .servers import ServerError, ServerGone, ToolServer, login_command, needs_login
 from .stdio import StderrTail, open_stdio
-from .tool_schema import find_problem, strip_hidden
+from .tasks import call_as_task, keep_task, runs_as_task
+from .tool_schema import find_problem, sdk_definition, strip_hidden
 
 if TYPE_CHECKING:
     from hookline_sandbox.network_access import NetworkAccess
 
     from .guarded_http import GuardedTransport
 
-logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the failing call reports its error
+for _name in ("mcp", "client"):  # the SDK's; the failing call reports its error
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 MAX_TOOLS = 2_000
 """Tools read from one server."""
 MAX_PAGES = 100
@@ -73,8 +86,9 @@ class Transport:
 
     ``argv``, ``env`` and ``cwd`` are for a program, ``http`` and ``guard`` for a URL. ``stack`` is
     closed with the connection. ``hint`` is added to the error if a program exits at once.
-    ``person`` returns the caller to ask about what the server currently needs. ``network`` asks
-    callers about hosts that a program in the sandbox reaches for.
+    ``person`` returns the caller to ask about what the server currently needs; the clock of their
+    call stops within ``asking``. ``network`` asks callers about hosts that a program in the sandbox
+    reaches for.
     """
 
     argv: list[str] = field(default_factory=list)
@@ -85,6 +99,7 @@ class Transport:
     errors: StderrTail = field(default_factory=StderrTail)
     hint: str = ""
     person: Callable[[], Any] = lambda: None
+    asking: Callable[[Any], AbstractContextManager[None]] = nullcontext
     network: NetworkAccess | None = None
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -98,6 +113,7 @@ class Connection:
         self.server = server
         self._opener = opener
         transport.person = self._only_caller
+        transport.asking = self.asking
         self.listing = ToolListing({}, {})
         self.stale = False
         """True once the server has announced that what it offers changed."""
@@ -110,6 +126,7 @@ class Connection:
         self._pages: list[Any] = []
         self._callers: list[Any] = []
         self._asking: list[Any] = []
+        self._login_error = ""
         self.closed = asyncio.Event()
 
     async def open(self) -> None:
@@ -121,14 +138,14 @@ class Connection:
         self._task = asyncio.create_task(self._run(), name=f"mcp {self.server.name}")
         seconds = self.server.config.connect_timeout
         try:
-            async with self._reaching_for(self._opener, "start"), asyncio.timeout(seconds):
-                await asyncio.shield(self._ready)
-        except TimeoutError:
-            await self.close()
-            raise ToolError(
-                f"MCP server {self.server.name} did not answer within {seconds:g} s"
-                f"{self._last_error()}"
-            ) from None
+            async with self._reaching_for(self._opener, "start"):
+                await self._wait([self._ready], seconds, self._opener)
+            if not self._ready.done():
+                raise ToolError(
+                    f"MCP server {self.server.name} did not answer within {seconds:g} s"
+                    f"{self._last_error()}"
+                )
+            self._ready.result()
         except BaseException:
             await self.close()
             raise
@@ -153,6 +170,11 @@ class Connection:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], caller: Any) -> Any:
         """Call a tool and return the SDK's ``CallToolResult``. Raises as :meth:`request` does."""
+        definition = self.listing.tools.get(tool, {})
+        if self._client is not None and runs_as_task(definition, self._client.server_capabilities):
+            result = await call_as_task(self, tool, arguments, caller)
+            if result is not None:
+                return result
         return await self.request(
             tool, lambda client: client.call_tool(tool, dict(arguments)), caller
         )
@@ -175,14 +197,18 @@ class Connection:
         work = asyncio.create_task(send(client))
         try:
             async with self._reaching_for(caller, about):
-                await self._wait_for_call(work, gone, caller)
+                await self._wait([work, gone], self.server.config.timeout, caller)
+            if gone.done():
+                await asyncio.wait([work], timeout=0.2)  # the answer may already be on its way
             if not work.done():
-                raise ServerGone(self._end_reason())
+                raise await self._gone(closed=gone.done())
             return work.result()
         except MCPError as error:
-            raise self._map_error(error) from None
+            raise await self._map_error(error) from None
         except (*_CLOSED, httpx2.TransportError) as error:
-            raise ServerGone(self._end_reason()) from error
+            raise await self._gone(closed=True) from error
+        except ValidationError as error:
+            raise ToolError(f"MCP server {self.server.name}: {_violation(error)}") from error
         except (ValueError, RuntimeError) as error:
             raise ToolError(f"MCP server {self.server.name}: {_one_line(error)}") from error
         finally:
@@ -192,32 +218,37 @@ class Connection:
                 task.cancel()
             await asyncio.gather(gone, work, return_exceptions=True)
 
-    async def _wait_for_call(
-        self, work: asyncio.Task[Any], gone: asyncio.Task[Any], caller: Any
-    ) -> None:
-        """Wait until the call or the connection ends; time while a person is asked is not
-        counted."""
-        left = self.server.config.timeout
+    async def _wait(self, work: Sequence[asyncio.Future[Any]], seconds: float, caller: Any) -> None:
+        """Wait until one of ``work`` is done or the time is over; time while a person is asked is
+        not counted."""
         clock = asyncio.get_running_loop().time
         network = self._transport.network
-        while not work.done():
+        while seconds > 0:
             began, waited = clock(), network.waited if network else 0.0
-            await asyncio.wait(
-                [work, gone], timeout=min(left, WAIT_INTERVAL), return_when=asyncio.FIRST_COMPLETED
+            done, _ = await asyncio.wait(
+                work, timeout=min(seconds, WAIT_INTERVAL), return_when=asyncio.FIRST_COMPLETED
             )
-            if gone.done():
-                await asyncio.wait([work], timeout=0.2)  # the answer may already be on its way
+            if done:
                 return
             if not any(one is caller for one in self._asking):
                 asked = network.waited - waited if network else 0.0
-                left -= max(0.0, clock() - began - asked)
-            if left <= 0 and not work.done():
-                raise ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
+                seconds -= max(0.0, clock() - began - asked)
+
+    async def _gone(self, *, closed: bool) -> Exception:
+        """Return the error of a call whose server is gone, or did not answer in time."""
+        if not closed:
+            return ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
+        with suppress(TimeoutError):  # the reason comes after the call's own error
+            async with asyncio.timeout(0.5):
+                await self.closed.wait()
+        if self._login_error:
+            return ToolError(f"MCP server {self.server.name}: {self._login_error}")
+        return ServerGone(self._end_reason())
 
     @asynccontextmanager
     async def _reaching_for(self, caller: Any, what: str) -> AsyncIterator[None]:
-        """Let new hosts be asked about in the caller's turn. While no call runs, only rules of the
-        last caller decide."""
+        """Let new hosts be asked about in the caller's turn; while no call runs, they become
+        questions of their own."""
         network = self._transport.network
         if network is None or caller is None or caller[0] is None:
             yield
@@ -231,18 +262,19 @@ class Connection:
         finally:
             await network.end(asking)
 
-    def _map_error(self, error: MCPError) -> Exception:
+    async def _map_error(self, error: MCPError) -> Exception:
         code = error.error.code
         text = _one_line(error)
         # Servers use these codes for errors of their own, too.
         if code == CONNECTION_CLOSED and text == SDK_CONNECTION_CLOSED:
-            return ServerGone(self._end_reason())
+            return await self._gone(closed=True)
         if code == REQUEST_TIMEOUT and text.startswith(SDK_TIMEOUT_PREFIX):
-            return ServerGone(f"it did not answer within {self.server.config.timeout:g} s")
+            return await self._gone(closed=False)
         if SDK_SESSION_TERMINATED in text:
             return ServerGone("it no longer knows the session", sent=False)
-        return ToolError(
-            f"MCP server {self.server.name}: {text}{self._refusal_hint()}{self._status_hint()}"
+        return ServerError(
+            f"MCP server {self.server.name}: {text}{self._refusal_hint()}{self._status_hint()}",
+            code,
         )
 
     async def list_again(self) -> ToolListing:
@@ -253,7 +285,7 @@ class Connection:
             async with asyncio.timeout(self.server.config.connect_timeout):
                 await self._list_tools(self._client)
         except MCPError as error:
-            raise self._map_error(error) from None
+            raise await self._map_error(error) from None
         except (TimeoutError, *_CLOSED, httpx2.TransportError) as error:
             raise ServerGone("it did not list its tools", sent=False) from error
         return self.listing
@@ -273,6 +305,8 @@ class Connection:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
+            if isinstance(leaf := _first_leaf(error), OAuthFlowError):
+                self._login_error = self._with_status_hint(_one_line(leaf))
             if not self._ready.done():
                 self._ready.set_exception(self._failure(error))
             if not isinstance(error, Exception | BaseExceptionGroup):
@@ -301,7 +335,13 @@ class Connection:
     @asynccontextmanager
     async def _open_streams(self) -> AsyncIterator[tuple[Any, Any]]:
         transport = self._transport
-        if transport.http is not None:
+        opened: AbstractAsyncContextManager[Any]
+        if transport.http is not None and self.server.config.transport == "sse":
+            from mcp.client.sse import sse_client
+
+            http = transport.http
+            opened = sse_client(self.server.config.url, httpx_client_factory=lambda *_, **__: http)
+        elif transport.http is not None:
             from mcp.client.streamable_http import streamable_http_client
 
             from .guarded_http import MAX_EVENT_BYTES
@@ -316,7 +356,7 @@ class Connection:
                 transport.argv, transport.env, transport.cwd, transport.errors, self.closed.set
             )
         async with opened as (read, write):
-            yield _ObservedStream(read, self._record_listing), write
+            yield ObservedStream(read, self._record_listing), write
 
     async def _list_tools(self, client: Client) -> None:
         self._pages.clear()
@@ -356,11 +396,17 @@ class Connection:
         is invalid."""
         message = getattr(item, "message", None)
         if isinstance(message, JSONRPCResponse):
+            clean_handshake(message.result)
+            clean_lists(message.result)
             clean_result(message.result)
+            keep_task(message.result)
             tools = message.result.get("tools")
             if isinstance(tools, list) and len(self._pages) < MAX_TOOLS:
                 self._pages += tools
-                message.result["tools"] = [one for one in tools if find_problem(one) is None]
+                plain = [sdk_definition(one) for one in tools if find_problem(one) is None]
+                message.result["tools"] = [
+                    one for one in plain if is_valid("tools/list", {"tools": [one]})
+                ]
 
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, LIST_CHANGED):
@@ -399,9 +445,7 @@ class Connection:
             self._asking.remove(caller)
 
     def _failure(self, error: BaseException) -> Exception:
-        leaf = error
-        while isinstance(leaf, BaseExceptionGroup) and leaf.exceptions:
-            leaf = leaf.exceptions[0]
+        leaf = _first_leaf(error)
         if isinstance(leaf, HooklineError):
             return leaf
         if refused := self._refusal_hint():
@@ -409,12 +453,14 @@ class Connection:
         elif isinstance(leaf, MCPError) and leaf.error.code == CONNECTION_CLOSED:
             reason = self._transport.errors.fault
             reason = reason or f"it exited at once{self._last_error()}{self._transport.hint}"
-        elif isinstance(leaf, ValueError):  # pydantic's text has several lines
-            reason = f"it violates the protocol ({str(leaf).splitlines()[0][:200]})"
+        elif isinstance(leaf, ValidationError):
+            reason = _violation(leaf)
+        elif isinstance(leaf, ValueError):
+            reason = f"it violates the protocol ({_one_line(leaf)[:200]})"
         else:
-            reason = f"{_one_line(leaf) or type(leaf).__name__}{self._last_error()}"
-            if needs_login(self.server.name) not in reason:
-                reason += self._status_hint()
+            reason = self._with_status_hint(
+                f"{_one_line(leaf) or type(leaf).__name__}{self._last_error()}"
+            )
         return ToolError(f"cannot reach MCP server {self.server.name}: {reason}")
 
     def _end_reason(self) -> str:
@@ -423,6 +469,10 @@ class Connection:
     def _last_error(self) -> str:
         last = self._transport.errors.summary()
         return f" (stderr: {last})" if last else ""
+
+    def _with_status_hint(self, reason: str) -> str:
+        known = login_command(self.server.name) in reason
+        return reason if known else reason + self._status_hint()
 
     def _status_hint(self) -> str:
         """Return the last HTTP error status, and what to do about it."""
@@ -442,37 +492,18 @@ class Connection:
         return f": {guard.refusal}" if guard is not None and guard.refusal else ""
 
 
+def _violation(error: ValidationError) -> str:
+    """Name what is wrong with an answer; pydantic's own text has several lines."""
+    found = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, found["loc"]))[:100]
+    return f"its answer violates the protocol ({place or error.title}: {found['msg'][:200]})"
+
+
+def _first_leaf(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 def _one_line(error: object) -> str:
     return " ".join(strip_hidden(str(error)).split())[:500]
-
-
-class _ObservedStream:
-    """A message stream that passes each message to ``observe`` first."""
-
-    def __init__(self, inner: Any, observe: Callable[[Any], None]) -> None:
-        self._inner = inner
-        self._observe = observe
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    async def receive(self) -> Any:
-        item = await self._inner.receive()
-        self._observe(item)
-        return item
-
-    def __aiter__(self) -> _ObservedStream:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> _ObservedStream:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._inner.__aexit__(*error)

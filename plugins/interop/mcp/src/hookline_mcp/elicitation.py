@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hookline_hookspecs import Context, HooklineError, Question
 from hookline_hookspecs.forms import FormField
 
+from .schema_keywords import is_number
 from .tool_schema import strip_hidden
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> FormField
         schema.get("minLength" if is_text else "minimum"),
         schema.get("maxLength" if is_text else "maximum"),
     ]
-    smallest, largest = [one if isinstance(one, int | float) else None for one in limits]
+    smallest, largest = [one if is_number(one) else None for one in limits]
     label = str(schema.get("title") or name)
     if schema.get("description"):
         label += f" ({schema['description']})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Mapping
@@ -12,12 +13,24 @@ from typing import Any, Protocol
 import httpcore2
 import httpx2
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.plain_http import plain_http_advice
+
+from .readable_json import readable_events, readable_json
 
 MAX_BODY_BYTES = 16_777_216
 """Bytes of one response. An event stream may be longer, but not a single event."""
 MAX_EVENT_BYTES = MAX_BODY_BYTES
+TRACE_HEADERS = ("traceparent", "tracestate")
+CONNECT_TIMEOUT = 10.0
+"""Seconds to begin TLS; less than ``connect_timeout``, so that the error can give the reason."""
 MAX_CONNECTIONS = 16
 """Concurrent connections to one server."""
+
+
+_OWN_HEADERS = frozenset(
+    {"accept", "connection", "content-length", "content-type", "host", "last-event-id"}
+    | {"te", "trailer", "transfer-encoding", "upgrade"}
+)
 
 
 class Dialer(Protocol):
@@ -92,11 +105,24 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 
 class _Body(httpx2.AsyncByteStream):
-    def __init__(self, response: httpcore2.Response, limit: int | None) -> None:
+    """A response's body: JSON and events so that the SDK can read them."""
+
+    def __init__(self, response: httpcore2.Response, kind: bytes) -> None:
         self._response = response
-        self._limit = limit
+        self._kind = kind
+        self._limit = None if kind.startswith(b"text/event-stream") else MAX_BODY_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._limit is None:
+            async for line in readable_events(self._chunks()):
+                yield line
+        elif self._kind.startswith(b"application/json"):
+            yield readable_json(b"".join([chunk async for chunk in self._chunks()]))
+        else:
+            async for chunk in self._chunks():
+                yield chunk
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         taken = 0
         try:
             async for chunk in self._response.aiter_stream():
@@ -116,12 +142,13 @@ class _Body(httpx2.AsyncByteStream):
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends requests over connections that the dialer opens, without redirects and proxies."""
 
-    def __init__(self, dialer: Dialer, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, dialer: Dialer) -> None:
         self.status = 0
         """The last error status; 0 if there was none."""
+        self._dialer = dialer
         self._backend = _Backend(dialer)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context or ssl.create_default_context(),
+            ssl_context=ssl.create_default_context(),
             max_connections=MAX_CONNECTIONS,
             network_backend=self._backend,
         )
@@ -142,23 +169,29 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 httpcore2.Request(
                     method=request.method,
                     url=target,
-                    headers=request.headers.raw,
+                    headers=[*request.headers.raw, *_trace_headers(request)],
                     content=request.stream,
                     extensions=request.extensions,
                 )
             )
+        except (httpcore2.ConnectTimeout, httpcore2.ConnectError) as error:
+            advice = "" if self.refusal else await plain_http_advice(str(url), self._dialer.connect)
+            raise httpx2.ConnectError(advice or str(error), request=request) from error
         except (httpcore2.TimeoutException, httpcore2.NetworkError) as error:
             raise httpx2.ConnectError(str(error), request=request) from error
         except httpcore2.ProtocolError as error:
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
         if response.status >= 400:
             self.status = response.status
-        kind = dict(response.headers).get(b"content-type", b"")
-        is_stream = kind.lower().startswith(b"text/event-stream")
+        headers = [(name.lower(), value) for name, value in response.headers]
+        kind = dict(headers).get(b"content-type", b"").lower()
+        if kind.startswith((b"application/json", b"text/event-stream")):
+            # The length may change, and nothing is compressed: it was not asked for.
+            headers = [one for one in headers if one[0] != b"content-length"]
         return httpx2.Response(
             response.status,
-            headers=response.headers,
-            stream=_Body(response, None if is_stream else MAX_BODY_BYTES),
+            headers=headers,
+            stream=_Body(response, kind),
             extensions=response.extensions,
         )
 
@@ -166,16 +199,41 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         await self._pool.aclose()
 
 
+def _trace_headers(request: httpx2.Request) -> list[tuple[bytes, bytes]]:
+    """Return the trace of a message's ``_meta`` as headers, which proxies and servers read, too."""
+    body = request.content if isinstance(request.stream, httpx2.ByteStream) else b""
+    if b'"traceparent"' not in body:
+        return []
+    try:
+        meta = json.loads(body)["params"]["_meta"]
+        found = {name: meta[name] for name in TRACE_HEADERS if isinstance(meta.get(name), str)}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return []
+    known = {name.lower() for name in request.headers}
+    return [
+        (name.encode(), value.encode())
+        for name, value in found.items()
+        if name not in known and value.isascii() and value.isprintable()
+    ]
+
+
 def client(
     dialer: Dialer, headers: Mapping[str, str], timeout: float, auth: httpx2.Auth | None = None
 ) -> tuple[httpx2.AsyncClient, GuardedTransport]:
-    """Return a client for one server, and its transport. ``timeout`` is for reading, in seconds."""
+    """Return a client for one server, and its transport. ``timeout`` is for reading, in seconds.
+
+    ``headers`` do not replace those by which HTTP and MCP work.
+    """
     transport = GuardedTransport(dialer)
     made = httpx2.AsyncClient(
         transport=transport,
-        headers=dict(headers),
+        headers={
+            name: value
+            for name, value in headers.items()
+            if name.lower() not in _OWN_HEADERS and not name.lower().startswith("mcp-")
+        },
         auth=auth,
-        timeout=httpx2.Timeout(30.0, read=max(timeout, 300.0)),
+        timeout=httpx2.Timeout(30.0, connect=CONNECT_TIMEOUT, read=max(timeout, 300.0)),
         trust_env=False,
         follow_redirects=False,
     )

@@ -17,6 +17,7 @@ from .elicitation import UNANSWERED
 from .names import full_name
 from .schema_folding import own_arguments
 from .servers import ConfiguredServers, ServerGone, ToolServer
+from .tool_schema import input_schema
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -130,7 +131,7 @@ class McpTools:
 
         async def call(connection: Connection) -> Any:
             await self._check(ctx, connection, tool)
-            schema = connection.listing.tools[tool]["inputSchema"]
+            schema = input_schema(connection.listing.tools[tool])
             return await connection.call(tool, own_arguments(arguments, schema), (ctx, name))
 
         try:

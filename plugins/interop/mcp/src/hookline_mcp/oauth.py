@@ -13,11 +13,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 from hookline_hookspecs import Context, HooklineError, Question
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -31,6 +33,10 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 from .catalog import write_private
 from .elicitation import DECLINE, OPENED
 from .servers import ToolServer, needs_login
+from .tool_schema import strip_hidden
+
+if TYPE_CHECKING:
+    from .connection import Transport
 
 CALLBACK = "/callback"
 DEFAULT_PORT = 8768
@@ -38,6 +44,7 @@ DEFAULT_PORT = 8768
 LOGIN_TIMEOUT = 300.0
 """Seconds that a person has to log in."""
 NO_CODE = "the address has no code; copy the browser's whole final address, which contains ?code="
+MAX_SCOPE_CHARS = 300
 MAX_REQUEST_BYTES = 16_384
 """Bytes read of the browser's request line."""
 
@@ -70,16 +77,37 @@ class TokenFile:
     def _change(self, **values: Any) -> None:
         write_private(self.path, json.dumps(self.read() | {"url": self._url} | values, indent=1))
 
+    def needed_scope(self) -> str:
+        """Return the scope that the next login requests, because a call was refused without it."""
+        found = self.read().get("needed_scope")
+        return found if isinstance(found, str) else ""
+
+    def need_scope(self, scope: str | None) -> None:
+        """Store the scope that the next login requests."""
+        if scope != self.read().get("needed_scope"):
+            self._change(needed_scope=scope)
+
+    def added_scope(self) -> str:
+        """Return what the next login grants besides the scope of the stored tokens."""
+        tokens = _parse(OAuthToken, self.read().get("tokens"))
+        granted = (tokens.scope or "").split() if tokens else []
+        return " ".join(one for one in self.needed_scope().split() if one not in granted)
+
     @contextmanager
     def restore_on_failure(self) -> Iterator[None]:
         """Remove the file for the block, and put it back if the block fails."""
         before = self.path.read_bytes() if self.path.is_file() else None
+        scope = self.needed_scope()
         self.path.unlink(missing_ok=True)
+        if scope:
+            self.need_scope(scope)
         try:
             yield
         except BaseException:
+            self.path.unlink(missing_ok=True)
             if before is not None:
                 write_private(self.path, before.decode("utf-8", "replace"))
+                self.need_scope(None)  # the provider may have refused it
             raise
 
     async def get_tokens(self) -> OAuthToken | None:
@@ -92,6 +120,7 @@ class TokenFile:
         context = self.context
         self._change(
             tokens=tokens.model_dump(mode="json"),
+            needed_scope=None,
             expires=expires,
             metadata=_dump(context.oauth_metadata),
             resource=_dump(context.protected_resource_metadata),
@@ -134,6 +163,14 @@ class OAuthLoginProvider(OAuthClientProvider):
         )
         context.auth_server_url = stored.get("issuer")
 
+    async def _perform_authorization(self) -> httpx2.Request:
+        storage, metadata = self.context.storage, self.context.client_metadata
+        assert isinstance(storage, TokenFile)
+        metadata.scope = union_scopes(metadata.scope, storage.needed_scope())
+        if self.context.current_tokens is not None:
+            storage.need_scope(metadata.scope)
+        return await super()._perform_authorization()
+
 
 def make_provider(
     server: ToolServer,
@@ -141,7 +178,7 @@ def make_provider(
     *,
     show: Show | None = None,
     wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
-    port: int = DEFAULT_PORT,
+    port: int = 0,
 ) -> OAuthLoginProvider:
     """Return the authentication for a server's requests.
 
@@ -149,7 +186,7 @@ def make_provider(
     followed to ``port``. Without them no one is asked to log in.
     """
     config = server.config.oauth
-    redirect = f"http://127.0.0.1:{port}{CALLBACK}"
+    redirect = f"http://127.0.0.1:{port or DEFAULT_PORT}{CALLBACK}"
     client = None
     if config.client_id:
         secret = config.client_secret.get_secret_value() if config.client_secret else None
@@ -165,7 +202,7 @@ def make_provider(
     )
 
     async def refuse(_: str) -> None:
-        raise OAuthFlowError(needs_login(server.name))
+        raise OAuthFlowError(needs_login(server.name, _shown(storage.added_scope())))
 
     url = config.client_metadata_url
     made = OAuthLoginProvider(server.config.url, metadata, storage, show or refuse, wait, url)
@@ -176,39 +213,49 @@ def make_provider(
 class TurnLogin:
     """A login during a turn: a person at the terminal is asked to open the login page.
 
-    ``person`` returns the caller's context.
+    ``transport`` knows the person, and stops the clock of their call while they log in.
     """
 
-    def __init__(
-        self, server: ToolServer, home: Path, person: Callable[[], Context | None]
-    ) -> None:
+    def __init__(self, server: ToolServer, home: Path, transport: Transport) -> None:
         self._server = server
-        self._person = person
-        self.port = _registered_port(token_file(home, server.name)) or DEFAULT_PORT
+        self._transport = transport
+        self._tokens = TokenFile(token_file(home, server.name), server.config.url, None)
+        self.port = _registered_port(self._tokens.path) or DEFAULT_PORT
         self._loopback: LoopbackServer | None = None
 
     async def show(self, url: str) -> None:
         """Ask the person to open ``url``. Raises ``OAuthFlowError`` if they do not."""
-        ctx = self._person()
+        caller = self._transport.person()
+        ctx: Context | None = caller[0] if caller else None
         name = self._server.name
+        more = _shown(self._tokens.added_scope())
+        refusal = OAuthFlowError(needs_login(name, more))
         if ctx is None or not ctx.interactive or ctx.channel != "terminal":
-            raise OAuthFlowError(needs_login(name))
+            raise refusal
         self._loopback = LoopbackServer(self.port)
         await self._loopback.__aenter__()
-        text = f"The MCP server {name} requires a login. Open this page, then confirm:"
+        grants = f" that also grants {more}" if more else ""
+        text = f"The MCP server {name} requires a login{grants}. Open this page, then confirm:"
         answer = None
         if self._loopback.port == self.port:
-            answer = await ctx.ask(Question(text, (OPENED, DECLINE), url, "form"))
+            with self._transport.asking(caller):
+                answer = await ctx.ask(Question(text, (OPENED, DECLINE), url, "form"))
         if answer != OPENED:
             await self._loopback.__aexit__()
-            raise OAuthFlowError(needs_login(name))
+            raise refusal
 
     async def wait(self) -> AuthorizationCodeResult:
         """Return the redirect that the browser followed."""
         assert self._loopback is not None
         async with AsyncExitStack() as stack:
             stack.push_async_exit(self._loopback.__aexit__)
-            return await self._loopback.wait()
+            with self._transport.asking(self._transport.person()):
+                return await self._loopback.wait()
+
+
+def _shown(scope: str) -> str:
+    """A server's scopes in a sentence."""
+    return ", ".join(strip_hidden(scope)[:MAX_SCOPE_CHARS].split())
 
 
 def _registered_port(path: Path) -> int | None:
@@ -239,8 +286,8 @@ def parse_redirect(text: str) -> AuthorizationCodeResult:
 class LoopbackServer:
     """Waits on 127.0.0.1 for the browser's redirect; use it with ``async with``."""
 
-    def __init__(self, port: int = DEFAULT_PORT) -> None:
-        self.port = port
+    def __init__(self, port: int = 0) -> None:
+        self.port = port or DEFAULT_PORT
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> LoopbackServer:

@@ -25,9 +25,12 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.mcp_servers import ServerSource
+from hookline_hookspecs.questions import QuestionHandler
 
 from .catalog import ApprovalCatalog, CatalogEntry
 from .config import McpConfig
+from .host_questions import HostQuestions
 from .mcp_tools import McpTools, is_available
 from .prompts import ServerPrompts
 from .resources import ServerResources
@@ -67,9 +70,22 @@ class Mcp(Plugin[McpConfig]):
         """All servers: first the configured ones, then those of single sessions."""
         found = self._configured
         attached = self.session_servers.servers
-        if not attached:
+        offered = self._offered_servers()
+        if not attached and offered is None:
             return found
-        return ConfiguredServers({**found.servers, **attached}, found.problems)
+        more = offered.servers if offered is not None else {}
+        problems = offered.problems if offered is not None else ()
+        servers = {**more, **found.servers, **attached}
+        return ConfiguredServers(servers, (*found.problems, *problems))
+
+    def _offered_servers(self) -> ConfiguredServers | None:
+        """Those that other plugins offer; None if none does."""
+        services = self.host.services
+        if not services.all(ServerSource):
+            return None
+        from .offered_servers import offered_servers
+
+        return offered_servers(services, self.host.env, self._configured.servers)
 
     @cached_property
     def _configured(self) -> ConfiguredServers:
@@ -95,9 +111,32 @@ class Mcp(Plugin[McpConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Provide the service ``ToolServers``, and the tools as a corpus for semantic search."""
+        """Provide the service ``ToolServers``, the tools as a corpus for semantic search, and what
+        acts on answers about hosts."""
         host.services.provide(ToolServers, self.session_servers)
         host.services.add(SearchableCorpus, self._search)
+        host.services.add(QuestionHandler, HostQuestions(host))
+        if self._offered_servers() is not None:
+            self._offer_more_tools()
+
+    def _offer_more_tools(self) -> None:
+        """Register the approved tools of servers that were offered after ``register_tools``."""
+        try:
+            found = list(self.approved())
+        except HooklineError:
+            return  # ``register_tools`` has logged it
+        known = {tool.name for tool in self.host.tools()}
+        direct = self._is_direct(found)
+        more = [
+            tool
+            for server, entry in found
+            for tool in self._tools(server, entry, deferred=not direct)
+            if tool.name not in known
+        ]
+        for tool in more:
+            self._registrar(tool)
+        if any(tool.deferred for tool in more) and not self._bridges_registered:
+            self._register_bridges(self._registrar)
 
     @hookimpl
     def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | None:

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Context, Host, Paths, ToolError
+from hookline_hookspecs import Host, Paths, ToolError
 from hookline_hookspecs.own_programs import own_path, own_program
 from hookline_toolmark import MARK, mark_command
 
 from .code_folders import named_files, server_code_folders
 from .config import McpConfig
+from .host_questions import UnattendedHosts
 from .servers import ToolServer
 
 if TYPE_CHECKING:
@@ -153,11 +154,7 @@ class ConnectionPool:
         if config.auth == "oauth":
             from .oauth import TurnLogin, make_provider
 
-            def person() -> Context | None:
-                caller = transport.person()
-                return caller[0] if caller else None
-
-            login = TurnLogin(server, self._host.home, person)
+            login = TurnLogin(server, self._host.home, transport)
             auth = make_provider(
                 server, self._host.home, show=login.show, wait=login.wait, port=login.port
             )
@@ -176,6 +173,8 @@ class ConnectionPool:
         variables["PATH"] = own_path(variables.get("PATH"))
         variables |= config.env
         variables[MARK] = uuid.uuid4().hex
+        if server.data is not None:
+            await asyncio.to_thread(_make_folder, server.data)
         folder, program = _find_program(server, paths, variables.get("PATH"))
         argv = [program, *config.args]
         transport = Transport(mark_command(argv), variables, folder)
@@ -198,7 +197,8 @@ class ConnectionPool:
             from hookline_sandbox.network_access import NetworkAccess
             from hookline_sandbox.proxy import Proxy
 
-            transport.network = NetworkAccess(self._host)
+            later = UnattendedHosts(self._host, server.name)
+            transport.network = NetworkAccess(self._host, later)
             guarded = Proxy(self._host.http, transport.network)
             proxy = await transport.stack.enter_async_context(guarded)
             socket = proxy.socket
@@ -224,6 +224,10 @@ class ConnectionPool:
                 if self._used.get(key, 0.0) < late and not found.busy:
                     del self._open[key]
                     await found.close()
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _read_only(argv: list[str], workspace: Path, writable: Sequence[str]) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from hookline_hookspecs import Context, ImageBlock, Origin, Refused, ToolOutput
+from hookline_hookspecs.base64_data import decode_base64
 from hookline_hookspecs.image_kinds import image_kind
 
 from .names import full_name
@@ -16,62 +16,6 @@ from .names import full_name
 MAX_IMAGE_BYTES = 5_000_000
 """Bytes of one image."""
 MAX_IMAGES = 8
-
-
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "text": ("text",),
-    "image": ("data", "mimeType"),
-    "audio": ("data", "mimeType"),
-    "resource_link": ("name", "uri"),
-    "resource": (),
-}
-"""Types of content, and the texts that each must have (MCP 2025-11-25, tools)."""
-
-
-def clean_result(result: dict[str, Any]) -> None:
-    """Replace parts of a raw result that are of an unknown type or incomplete: of a tool's, a
-    prompt's or a resource's.
-
-    The SDK would refuse the whole result because of one.
-    """
-    content = result.get("content")
-    if content is None and "content" in result:
-        result["content"] = []
-    if isinstance(content, list):
-        result["content"] = [_clean_part(one) for one in content]
-    if result.get("isError", False) is None:
-        del result["isError"]
-    for message in found if isinstance(found := result.get("messages"), list) else ():
-        if isinstance(message, dict) and "content" in message:
-            message["content"] = _clean_part(message["content"])
-    if isinstance(contents := result.get("contents"), list):
-        result["contents"] = [one for one in contents if _is_complete(one)]
-
-
-def _clean_part(part: Any) -> dict[str, Any]:
-    kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str) or kind not in _FIELDS:
-        return _note(f"unknown type {str(kind)[:60]}")
-    if missing := [name for name in _FIELDS[kind] if not isinstance(part.get(name), str)]:
-        return _note(f"{kind} without {missing[0]}")
-    clean = {key: value for key, value in part.items() if key not in ("annotations", "_meta")}
-    if kind == "resource":
-        held = part.get("resource")
-        if not isinstance(held, dict) or not isinstance(held.get("uri"), str):
-            return _note("resource without uri")
-        if not any(isinstance(held.get(name), str) for name in ("text", "blob")):
-            return _note(f"resource {held['uri'][:200]} without text")
-    return clean
-
-
-def _is_complete(part: Any) -> bool:
-    if not isinstance(part, dict) or not isinstance(part.get("uri"), str):
-        return False
-    return any(isinstance(part.get(name), str) for name in ("text", "blob"))
-
-
-def _note(reason: str) -> dict[str, Any]:
-    return {"type": "text", "text": f"[part left out: {reason}]"}
 
 
 async def to_tool_output(ctx: Context, server: str, tool: str, result: Any) -> ToolOutput:
@@ -131,15 +75,15 @@ def _resource(resource: Any) -> str:
 
 def to_image(mime: str, data: str, origins: tuple[Origin, ...]) -> ImageBlock | str:
     """Return the image, or a text that says why it is left out."""
-    if len(data) > MAX_IMAGE_BYTES * 4 // 3 + 4:
+    if len(data) > MAX_IMAGE_BYTES * 2:  # base64 takes a third more, line breaks some
         return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
     try:
-        decoded = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+        decoded = decode_base64(data)
+    except ValueError:
         return "[image left out: not valid base64]"
     if len(decoded) > MAX_IMAGE_BYTES:
         return f"[image left out: larger than {MAX_IMAGE_BYTES:,} bytes]"
     found = image_kind(decoded[:16])
-    if found is None or found.mime != mime:
-        return f"[image left out: not a PNG, JPEG, GIF or WebP image of the type {mime[:60]}]"
-    return ImageBlock(mime, data, origins=origins)
+    if found is None:
+        return f"[image left out: {mime[:60]} is not a PNG, JPEG, GIF or WebP image]"
+    return ImageBlock(found.mime, base64.b64encode(decoded).decode(), origins=origins)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .schema_keywords import valid_keywords, valid_type
+
 MAX_NODES = 2_000
 """Schemas in a folded schema; what lies beyond is left open."""
 MAX_RECURSIONS = 1
@@ -131,7 +133,8 @@ class _Folder:
         Also returns the required names of each branch of a choice.
         """
         schema, _ = self.resolve(schema)
-        merged = {key: value for key, value in schema.items() if key not in ("allOf", *_CHOICES)}
+        unfit = ("allOf", "enum", "const", *_CHOICES)  # at the root
+        merged = {key: value for key, value in schema.items() if key not in unfit}
         merged["properties"] = dict(_mapping(schema.get("properties")))
         required = _names(schema.get("required"))
         alternatives: list[tuple[str, ...]] = []
@@ -161,17 +164,19 @@ class _Folder:
         schema, seen = self.resolve(schema, seen)
         kind = schema.get("type")
         if isinstance(kind, list):
-            kinds = [one for one in kind if isinstance(one, str)]
+            kinds = list(dict.fromkeys(filter(None, map(valid_type, kind))))
             if len(kinds) != 1:
                 return self._fold_types(schema, kinds, seen)
             schema = {**schema, "type": kinds[0]}
-        folded = {
-            key: value
-            for key, value in schema.items()
-            if key not in _DROPPED and key not in ("allOf", *_CHOICES, "const")
-        }
         if "const" in schema:
-            folded["enum"] = [schema["const"]]
+            schema = {**schema, "enum": [schema["const"]]}
+        folded = valid_keywords(
+            {
+                key: value
+                for key, value in schema.items()
+                if key not in _DROPPED and key not in ("allOf", *_CHOICES, "const")
+            }
+        )
         self._add_type(folded, schema)
         self._fold_parts(folded, schema, seen)
         return folded
@@ -194,9 +199,12 @@ class _Folder:
     @staticmethod
     def _add_type(folded: dict[str, Any], schema: Mapping[str, Any]) -> None:
         """Add a missing type where the other keywords imply it."""
-        if isinstance(folded.get("type"), str) or any(key in schema for key in _CHOICES):
+        if written := valid_type(folded.get("type")):
+            folded["type"] = written
             return
         folded.pop("type", None)
+        if any(key in schema for key in _CHOICES):
+            return
         values = folded.get("enum")
         if isinstance(schema.get("properties"), dict):
             folded["type"] = "object"

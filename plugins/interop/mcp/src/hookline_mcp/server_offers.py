@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from .catalog import PromptArgument, ServerPrompt
 from .tool_schema import strip_hidden
 
-log = logging.getLogger("hookline.plugins.mcp")
+log = logging.getLogger("hookline.plugin.mcp")
 MAX_PROMPTS = 200
 """Prompts read from one server."""
 MAX_PROMPT_PAGES = 20

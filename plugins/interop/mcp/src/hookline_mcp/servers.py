@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from hookline_hookspecs import ToolError
+from hookline_hookspecs.mcp_servers import OfferedServer
 from pydantic import ValidationError
 
 from .config import MAX_SERVER_NAME_CHARS, McpConfig, ServerConfig, explain_error, name_problem
@@ -36,6 +38,14 @@ class ServerGone(Exception):
         self.sent = sent
 
 
+class ServerError(ToolError):
+    """The server answered with an error; ``code`` is the protocol's."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class ToolServer:
     """An MCP server that the agent may use.
@@ -44,6 +54,8 @@ class ToolServer:
     ``fingerprint`` changes with the command or URL. ``project`` is the workspace whose
     ``.mcp.json`` names it, or None. ``looks_up`` are the variables that a file's entry refers to.
     ``sessions`` are the sessions to which a client attached it; None for a server of all sessions.
+    ``data`` is a folder of its own, which is made before it starts. ``offered`` is how another
+    plugin offers it.
     """
 
     name: str
@@ -54,6 +66,8 @@ class ToolServer:
     project: Path | None = None
     looks_up: tuple[str, ...] = ()
     sessions: set[str] | None = field(default=None, compare=False)
+    data: Path | None = None
+    offered: OfferedServer | None = None
 
     @property
     def address(self) -> str:
@@ -68,9 +82,16 @@ class ToolServer:
         return not allow or any(fnmatchcase(tool, pattern) for pattern in allow)
 
 
-def needs_login(name: str) -> str:
-    """Return the error text for a server that requires a login."""
-    return f"the server requires a login: run hookline mcp login {name}"
+def login_command(name: str) -> str:
+    """Return the command that logs in to a server."""
+    return f"hookline mcp login {name}"
+
+
+def needs_login(name: str, more: str = "") -> str:
+    """Return the error text for a server that requires a login, which also grants the scopes of
+    ``more``."""
+    grants = f" that also grants {more}" if more else ""
+    return f"the server requires a login{grants}: run {login_command(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +146,14 @@ def fingerprint(server: ServerConfig) -> str:
         "cwd": server.cwd,
         "env": sorted(server.env),
         "url": server.url,
+        "transport": server.transport,
         "headers": sorted(name.lower() for name in server.headers),
     }
-    return _digest(data)
+    return digest_of(data)
 
 
-def _digest(data: object) -> str:
+def digest_of(data: object) -> str:
+    """Return the SHA-256 of a JSON value."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -159,7 +182,9 @@ def _read_servers_file(
                 raise ValueError("expected a mapping")
             if entry.get("disabled") is True:
                 continue
-            server = ServerConfig.model_validate(_expand(known_keys(entry, is_project), env))
+            server = ServerConfig.model_validate(
+                expand_references(known_keys(entry, is_project), env)
+            )
         except ValidationError as error:
             at, why = explain_error(error, entry)
             problems.append(": ".join([str(path), written, *filter(None, [".".join(at)]), why]))
@@ -168,11 +193,10 @@ def _read_servers_file(
             problems.append(f"{path}: {written}: {error}")
             continue
         # Of the entry as written, with unresolved references, so that secrets can be renewed.
-        mark = _digest([str(path.resolve()), entry] if is_project else entry)
+        mark = digest_of([str(path.resolve()), entry] if is_project else entry)
         key = f"{path.resolve()}#{name}"
         project = path.parent if is_project else None
-        names = dict.fromkeys(found[1] for found in _REFERENCE.finditer(json.dumps(entry)))
-        yield ToolServer(name, key, server, str(path), mark, project, tuple(names))
+        yield ToolServer(name, key, server, str(path), mark, project, references(entry))
 
 
 def plain_name(written: str) -> str:
@@ -181,17 +205,16 @@ def plain_name(written: str) -> str:
 
 
 def known_keys(entry: Mapping[str, Any], is_project: bool = False) -> dict[str, Any]:
-    """Return the keys of an entry that Hookline knows. Raises ``ValueError`` for transport sse."""
-    kind = entry.get("type", entry.get("transport"))
-    if kind == "sse":
-        raise ValueError(
-            "the transport sse is not supported; give the server's Streamable HTTP url"
-        )
+    """Return the keys of an entry that Hookline knows; ``type: sse`` becomes its ``transport``."""
     barred = _NOT_IN_PROJECT_FILES if is_project else frozenset()
-    return {name: value for name, value in entry.items() if name in _KEYS - barred}
+    known = {name: value for name, value in entry.items() if name in _KEYS - barred}
+    known.pop("transport", None)
+    if entry.get("type", entry.get("transport")) == "sse":
+        known["transport"] = "sse"
+    return known
 
 
-def _expand(value: Any, env: Mapping[str, str]) -> Any:
+def expand_references(value: Any, env: Mapping[str, str]) -> Any:
     """Replace every ``${NAME}`` and ``${NAME:-default}`` in ``value``.
 
     Raises:
@@ -200,10 +223,16 @@ def _expand(value: Any, env: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _REFERENCE.sub(lambda found: _look_up(found, env), value)
     if isinstance(value, list):
-        return [_expand(one, env) for one in value]
+        return [expand_references(one, env) for one in value]
     if isinstance(value, dict):
-        return {name: _expand(one, env) for name, one in value.items()}
+        return {name: expand_references(one, env) for name, one in value.items()}
     return value
+
+
+def references(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the variables that an entry refers to."""
+    text = json.dumps(entry)
+    return tuple(dict.fromkeys(found[1] for found in _REFERENCE.finditer(text)))
 
 
 def _look_up(found: re.Match[str], env: Mapping[str, str]) -> str:

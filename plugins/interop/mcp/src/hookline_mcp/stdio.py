@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -20,8 +21,9 @@ from typing import Any
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from .readable_json import readable_json
 from .tool_schema import strip_hidden
 
 MAX_LINE_BYTES = 16_777_216
@@ -95,12 +97,14 @@ async def open_stdio(
     finally:
         for stream in (inbox, outbox):
             stream.close()
-        await asyncio.shield(_stop_process(process))
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for stream in (received, to_send):
-            stream.close()
+        try:
+            await asyncio.shield(_stop_process(process))
+        finally:
+            for task in tasks:
+                task.cancel()
+            for stream in (received, to_send):
+                stream.close()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _receive(
@@ -110,9 +114,8 @@ async def _receive(
     stray = 0
     try:
         while stray < MAX_STRAY_LINES and (line := await process.stdout.readline()):
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except (ValueError, RecursionError):
+            message = _read_message(line)
+            if message is None:
                 stray += 1  # many servers print a greeting
                 continue
             await received.send(SessionMessage(message))
@@ -125,6 +128,24 @@ async def _receive(
     finally:
         ended()
         received.close()
+
+
+def _read_message(line: bytes) -> Any:
+    """Return a line's message, and an error for an answer that violates the protocol, so that its
+    request does not wait; None if it is not a message."""
+    line = readable_json(line)
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = json.loads(line)
+        if "method" in found or not isinstance(found["id"], int | str):
+            return None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    data = ErrorData(code=PARSE_ERROR, message="its answer violates the protocol")
+    return JSONRPCError(jsonrpc="2.0", id=found["id"], error=data)
 
 
 async def _send(process: Process, to_send: Any) -> None:

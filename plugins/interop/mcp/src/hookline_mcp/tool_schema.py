@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .schema_folding import fold_schema
+from .schema_keywords import valid_type
 
 MAX_DESCRIPTION_CHARS = 2_000
 """Characters of a tool's description shown to the model."""
 MAX_TOOL_CHARS = 40_000
 """Characters of a tool's definition."""
 MAX_DEPTH = 40
+_HEADER = '"x-mcp-header"'
 MAX_NAME_CHARS = 128
 """Characters of a tool's name (MCP 2025-11-25, tools)."""
 
@@ -35,13 +37,13 @@ def find_problem(wire: Any) -> str | None:
         return "it has no name"
     if not 0 < len(wire["name"]) <= MAX_NAME_CHARS:
         return f"its name is empty or longer than {MAX_NAME_CHARS} characters"
-    schema = wire.get("inputSchema")
+    schema = _open_if_empty(wire.get("inputSchema"))
     if not isinstance(schema, dict) or "object" not in _types(schema):
         return "its inputSchema does not describe an object"
-    required = schema.get("required", [])
-    if not isinstance(schema.get("properties", {}), dict) or not isinstance(required, list):
-        return "its inputSchema has invalid `properties` or `required`"
-    if not all(isinstance(name, str) for name in required):
+    if not isinstance(_open_if_empty(schema.get("properties")), dict):
+        return "its inputSchema has invalid `properties`"
+    required = schema.get("required") or []
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         return "its inputSchema has an invalid `required`"
     if not isinstance(wire.get("description") or "", str):
         return "its description is not a string"
@@ -52,10 +54,32 @@ def find_problem(wire: Any) -> str | None:
     return None
 
 
-def _types(schema: Mapping[str, Any]) -> list[Any]:
+def input_schema(wire: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments; the open one if it declares none."""
+    found: dict[str, Any] = _open_if_empty(wire.get("inputSchema"))
+    return found
+
+
+def _open_if_empty(schema: Any) -> Any:
+    """Read what servers send for "no schema": null, true, or PHP's empty array."""
+    return {} if schema is None or schema is True or schema == [] else schema
+
+
+def _types(schema: Mapping[str, Any]) -> list[str]:
     """The types at a schema's root; without any it is an object's."""
     found = schema.get("type") or "object"
-    return found if isinstance(found, list) else [found]
+    return [valid_type(one) for one in (found if isinstance(found, list) else [found])]
+
+
+def sdk_definition(wire: Mapping[str, Any]) -> dict[str, Any]:
+    """Return as much of a definition as the SDK needs; it refuses a listing over any other part.
+
+    It reads headers from the input schema (``x-mcp-header``), and would discard results that do
+    not fit an ``outputSchema``.
+    """
+    schema = input_schema(wire)
+    needed = schema if _HEADER in canonical(schema) else {}
+    return {"name": wire["name"], "inputSchema": {**needed, "type": "object"}}
 
 
 def _depth(value: Any) -> int:
@@ -75,7 +99,7 @@ def model_schema(wire: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     text = strip_hidden(str(wire.get("description") or wire.get("title") or ""))
     if len(text) > MAX_DESCRIPTION_CHARS:
         text = text[:MAX_DESCRIPTION_CHARS].rstrip() + " […]"
-    folded, choices = fold_schema(wire["inputSchema"])
+    folded, choices = fold_schema(input_schema(wire))
     text = f"{text.strip()}\n{choices}".strip() if choices else text
     parameters: dict[str, Any] = _strip_all(folded)
     parameters.pop("title", None)

@@ -35,6 +35,9 @@ READ_TOOLS = (
     *("sessions_list", "messages_read", "session_search", "memory_recall"),
     *("skills_list", "skill_view", "events_wait"),
 )
+SENDING_TOOL = "messages_send"
+"""The one that changes something by itself: the turn of ``ask_agent``, and the call that
+``permissions_respond`` approves, pass the guards themselves."""
 MAX_MESSAGE_CHARS = 10_000
 """Characters of a message sent to a chat."""
 
@@ -67,7 +70,10 @@ class CallerTools:
         self._reader = reader
         self._caller = caller
         named = (*READ_TOOLS, "ask_agent", *dict.fromkeys(config.allow))
-        self._tools = {name: Tool.from_function(getattr(self, name)) for name in named}
+        self._tools = {name: self._tool(name) for name in named}
+
+    def _tool(self, name: str) -> Tool:
+        return Tool.from_function(getattr(self, name), read_only=name != SENDING_TOOL)
 
     def tools(self) -> Sequence[Tool]:
         """Return the tools that config allows."""
@@ -80,6 +86,7 @@ class CallerTools:
                 raise ToolError(f"unknown tool {name[:80]!r}. Tools: {', '.join(self._tools)}")
             checked = tool.check(arguments)
             self._note(name, "called")
+            await self._host.services[Conversations].check_outside_turn(tool, checked)
             answer = await tool.run(**checked)
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             is_ok = True

@@ -27,7 +27,7 @@ NewToken = Annotated[
 
 @with_plugin
 async def serve(plugin: McpServer, http: Http = None, new_token: NewToken = False) -> None:
-    """Serve MCP over stdin and stdout, or over HTTP."""
+    """Serve MCP over standard input and output, or over HTTP."""
     from .transports import serve_http, serve_stdio
 
     if http is not None:

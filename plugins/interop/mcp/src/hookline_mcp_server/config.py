@@ -15,18 +15,20 @@ class McpServerConfig(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     allow: list[Permission] = Field(
-        default=[], description="Tools to offer besides the reading tools and `ask_agent`."
+        default=[], description="Tools to offer in addition to the reading tools and `ask_agent`."
     )
     trust: bool = Field(
         default=False,
-        description="Treat callers' prompts as yours; otherwise as text from outside.",
+        description="Treat callers' prompts as yours; otherwise they count as text from outside.",
     )
     chats: list[str] = Field(
         default=["*"],
-        description="Patterns of the chats whose sessions callers may read, such as `telegram:*`.",
+        description="Chats whose sessions callers may read, as patterns such as `telegram:*`.",
     )
     hosts: list[str] = Field(
         default=[],
-        description="Host names, with port, under which other machines reach the server over HTTP; "
-        "without any it listens on loopback only.",
+        description=(
+            "Host names with port at which other machines reach the server over HTTP; if empty, "
+            "only this machine can."
+        ),
     )

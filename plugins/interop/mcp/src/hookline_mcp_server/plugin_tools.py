@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hookline_hookspecs import (
@@ -64,7 +65,8 @@ async def call_tool(host: Host, name: str, /, **arguments: Any) -> str:
             f"{TOOL_PLUGINS[name]}`"
         )
     checked = tool.check(arguments)
-    await host.services[Conversations].check_reading(name, checked)
+    reading = replace(tool, read_only=True)
+    await host.services[Conversations].check_outside_turn(reading, checked)
     output = await _run(tool, ReaderContext(host), checked)
     if not isinstance(output, ToolOutput):
         return str(output)

@@ -42,7 +42,7 @@ FAILED, USAGE = 1, 2
 """Exit codes."""
 
 
-Which = Annotated[str, typer.Argument(metavar="SOURCE", help=", ".join(PROGRAM_NAMES))]
+Which = Annotated[str, typer.Argument(metavar="SOURCE", help=f"One of {', '.join(PROGRAM_NAMES)}.")]
 From = Annotated[
     Path | None,
     typer.Option("--from", metavar="DIR", help="That agent's home. Default: its usual folder."),

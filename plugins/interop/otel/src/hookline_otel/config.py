@@ -13,10 +13,10 @@ class OtelConfig(BaseModel):
     endpoint: str = Field(
         "http://127.0.0.1:4318",
         pattern=r"^https?://[^/\s?#]+[^\s?#]*$",
-        description="Base URL of an OTLP/HTTP collector; /v1/traces and /v1/metrics are added.",
+        description="Address of an OTLP/HTTP collector, without /v1/traces and /v1/metrics.",
     )
     semconv: Literal["latest", "1.41", "both"] = Field(
-        "latest", description="Version of the GenAI conventions whose names are sent."
+        "latest", description="Version of the GenAI naming conventions to use."
     )
     content: bool = Field(
         False, description="Also send prompts, answers, arguments and results, without secrets."

@@ -23,7 +23,15 @@ from hookline_hookspecs import (
 )
 from opentelemetry.context import Context as SpanContext
 from opentelemetry.metrics import Meter
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import (
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+    set_span_in_context,
+    use_span,
+)
 
 from .content import Content
 from .conventions import ConventionNames, MetricName
@@ -38,7 +46,7 @@ OPEN_TURN_KEY = "turn"
 """Key of the :class:`OpenTurn` in a turn's stash."""
 MCP_PREFIX = "mcp__"
 NO_PARENT = SpanContext()
-"""No parent: the span starts a trace. The process's current context is never used."""
+"""No parent: the span starts a trace. The process's current context is never the parent."""
 
 
 @dataclass(slots=True)
@@ -256,7 +264,11 @@ class TurnTelemetry:
             self._count("request_output", usage.output, named)
 
     async def tool(self, ctx: Context, call: ToolCall, call_next: CallTool) -> ToolResult:
-        """Measure one tool execution as the span ``execute_tool NAME``."""
+        """Measure one tool execution as the span ``execute_tool NAME``.
+
+        The span is current while the tool runs, so that what the tool calls can continue its trace:
+        MCP servers receive it as ``traceparent``.
+        """
         parent, opened = self._parent(ctx)
         if opened is not None:
             opened.tools += 1
@@ -280,7 +292,8 @@ class TurnTelemetry:
         started = time.perf_counter()
         error: str | None = None
         try:
-            result = await call_next(call)
+            with use_span(span, record_exception=False, set_status_on_exception=False):
+                result = await call_next(call)
             if not result.ok:
                 error = "denied" if result.text.startswith("Denied:") else "tool_error"
             if self._content:

@@ -44,7 +44,7 @@ from .markdown import HtmlRenderer, MarkdownRenderer, Renderer, render_markdown
 from .media import FileTooLarge, MediaStore
 from .message_kinds import describe_kind
 from .message_splitter import Piece, iter_pieces, length_function, next_piece, split_markdown, utf16
-from .pastes import PasteLimit
+from .pastes import PasteLimit, SplitTexts
 from .plugin import ChannelPlugin, failed_check
 from .problems import LogOnce
 from .rate_limiter import HourlyLimit
@@ -103,6 +103,7 @@ __all__ = [
     "SendOptions",
     "SocketEvent",
     "SocketPool",
+    "SplitTexts",
     "Unknown",
     "Upload",
     "Watchdog",

@@ -82,17 +82,22 @@ class ChannelConfig(BaseModel):
     credentials: ClassVar[tuple[Credential, ...]] = ()
     """The credentials of the account; each has a field of its name."""
 
-    stream: bool = Field(default=True, description="Stream answers by editing a message.")
+    stream: bool = Field(
+        default=True, description="Show answers while they are written, by editing a message."
+    )
     edit_every: float = Field(
         default=1.5, ge=0.2, description="Minimum seconds between two edits of a message."
     )
     groups: Literal["mention", "always"] = Field(
         default="mention",
-        description="In groups, answer messages addressed to the bot, or all that it sees.",
+        description="In groups, answer only messages addressed to the bot, or all that it sees.",
     )
     commands: dict[str, str] | None = Field(
         default=None,
-        description="The command menu: name and help; null: the usual commands; {}: unchanged.",
+        description=(
+            "The command menu, as names with descriptions; null: the usual commands; {}: leave it "
+            "unchanged."
+        ),
     )
     max_bytes: int = Field(default=20_000_000, ge=1, description="Maximum size of a received file.")
     keep_days: float | None = Field(
@@ -115,8 +120,8 @@ class ChannelConfigWithBots(ChannelConfig):
 
     bots: Literal["none", "mentions"] = Field(
         default="none",
-        description="Messages of other bots: accept none, or those that mention this bot.",
+        description="Messages from other bots: accept none, or those that mention this bot.",
     )
     bot_messages: int = Field(
-        default=10, ge=1, description="Maximum messages an hour accepted from one bot in one chat."
+        default=10, ge=1, description="Maximum messages per hour from one bot in one chat."
     )

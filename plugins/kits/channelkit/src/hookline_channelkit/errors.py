@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.proxies import proxy_fault
 
 from .limits import Kind, Scope
 
@@ -122,6 +123,8 @@ def connection_error(platform: str, error: BaseException, *, sends: bool = True)
     The text contains no address, because an address may contain a token.
     """
     was_not_sent = not _NOT_SENT.isdisjoint(one.__name__ for one in type(error).__mro__)
+    if was_not_sent and (fault := proxy_fault("https://")):
+        return PlatformError(f"no connection to {platform}: {fault}")
     reason = getattr(error, "os_error", None) or type(error).__name__
     error_class = DeliveryUnknown if sends and not was_not_sent else PlatformError
     return error_class(f"no response from {platform}: {reason}")

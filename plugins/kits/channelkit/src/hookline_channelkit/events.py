@@ -62,17 +62,25 @@ class InboundEvent:
             events that :meth:`PlatformClient.history` does not return. The kit stores the highest.
         source: the chat whose history contains the message, if that is not ``inbound.chat_id``: for
             a message that starts a thread, the channel around it.
+        raw: the text as it was sent, if ``inbound.text`` differs: a mention was removed, or marks
+            were added. Parts of a long text are recognized by its length.
     """
 
     inbound: Inbound
     files: tuple[RemoteFile, ...] = ()
     cursor: str = ""
     source: str = ""
+    raw: str = ""
 
     @property
     def history_chat(self) -> str:
         """The chat whose history contains the message."""
         return self.source or self.inbound.chat_id
+
+    @property
+    def written(self) -> str:
+        """The text as it was sent."""
+        return self.raw or self.inbound.text
 
     def as_edit(self, version: str = "") -> InboundEvent:
         """Return the event that the message was edited to this text.

@@ -6,6 +6,7 @@ import re
 from urllib.parse import unquote
 
 _TICKS = re.compile(r"`+")
+_BLOCK_START = re.compile(r"(`{3,})[^`\n]*\n")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 
 
@@ -22,6 +23,15 @@ def code_block(text: str, language: str = "") -> str:
     marks = "`" * max(3, _longest_run(text) + 1)
     known = language if _LANGUAGE.fullmatch(language) else ""
     return f"{marks}{known}\n{text.removesuffix(chr(10))}\n{marks}"
+
+
+def after_code_block(text: str, after: str) -> tuple[str, str] | None:
+    """Return two texts without the marks between them, if a block of code that ends the first goes
+    on in the second."""
+    found = _BLOCK_START.match(after)
+    if found is None or not text.endswith(f"\n{found[1]}"):
+        return None
+    return text.removesuffix(f"\n{found[1]}"), after[found.end() :]
 
 
 def link_text(text: str, url: str) -> str:

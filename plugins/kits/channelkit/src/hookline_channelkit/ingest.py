@@ -96,6 +96,7 @@ class Ingest:
 
     async def skip(self, chat: str, cursor: str) -> None:
         """Skip a message: its chat has been read up to it."""
+        await self._pastes.settle(chat)  # a message before it is not stored yet
         async with self._locks.of(chat):
             self._catch_up.skip(chat, cursor)
 

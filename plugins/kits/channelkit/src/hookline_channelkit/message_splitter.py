@@ -18,7 +18,10 @@ from typing import Any, Literal, TypeAlias
 from .limits import Limits
 from .split_marks import (
     belongs_to_line_before,
+    dedented,
     escape_block_start,
+    indent_at,
+    list_margin,
     quote_prefix,
     spans_at,
     starts_block,
@@ -37,10 +40,12 @@ MAX_CANDIDATES = 32
 """Maximum places of one kind that are tried, starting from the last."""
 SHRINK_DIVISOR = 32
 """A piece that is too long is shortened by its excess and by at least this fraction more."""
+MAX_INDENT = 16
+"""Columns of a fence's indent that are kept."""
 MIN_LIMIT_FOR_MARKS = 256
 """The smallest limit with which more than code fences is closed and reopened."""
 _TABLE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^\n]*)")
+_FENCE = re.compile(r"(?:[ ]{0,3}(?:>[ ]?)+)?[ \t]*(`{3,}|~{3,})([^\n]*)")
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？]+[」』”’]*")
 _SPACE = re.compile(r"\s+")
 
@@ -128,14 +133,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    """An open code fence: its marks, and its info string."""
+    """An open code fence: its marks, its info string, the marks of a quotation before it, and its
+    indent in columns."""
 
     marks: str
     info: str
+    quote: str = ""
+    indent: int = 0
 
-    @property
-    def opener(self) -> str:
-        return f"{self.marks}{self.info}\n"
+    def opener(self, at_line: bool) -> str:
+        """Return the line that opens it again, with the quotation of a line that was cut."""
+        return f"{self.quote}{self.marks}{self.info}\n" + ("" if at_line else self.quote)
 
     def closed_by(self, marks: str, rest: str) -> bool:
         return marks[0] == self.marks[0] and len(marks) >= len(self.marks) and not rest.strip()
@@ -170,37 +178,65 @@ def _cut_piece(
     text: str, start: int, fence: _Fence | None, limit: int, length: Length
 ) -> tuple[Piece, _Fence | None]:
     fence = _reopenable(fence, limit, length)
-    opener = fence.opener if fence else _opener(text, start, limit, length)
+    at_line = start == 0 or text[start - 1] == "\n"
+    opener = fence.opener(at_line) if fence else _opener(text, start, limit, length)
     is_escaped = fence is None and not opener.strip("> ") and _is_escaped(text, start, limit)
+    margin = _margin(text, start, fence, limit)
     room = limit - length(opener) - is_escaped
     end = _fit(text, start, room, length)
     if end == len(text):
-        body = _body(text, start, end, "", is_escaped=is_escaped)
+        body, _ = _body(text, start, end, fence, margin, is_escaped=is_escaped)
         return Piece(opener + body, text[start:], start, end, True), None
-    end, after = _CutFinder(text, start, end, fence).best()
+    end, after = _CutFinder(text, start, end, fence, limit).best()
     after = _reopenable(after, limit, length)
     for reserved in (len(_close(text, end, after, limit)), _max_marks(limit) + 1):
         if length(text[start:end]) + len(_close(text, end, after, limit)) <= room:
             break
         nearer = _fit(text, start, room - reserved, length)
-        end, after = _CutFinder(text, start, nearer, fence).best()
+        end, after = _CutFinder(text, start, nearer, fence, limit).best()
         after = _reopenable(after, limit, length)
-    closer = _close(text, end, after, limit)
-    body = _body(text, start, end, closer, is_escaped=is_escaped, is_fence=after is not None)
+    body, margin = _body(text, start, end, fence, margin, is_escaped=is_escaped)
+    closer = _close(text, end, after, limit, margin)
+    if after is None and closer:  # marks stand before white space
+        words = body.rstrip()
+        body = words + closer + body[len(words) :]
+    else:
+        body += closer
     return Piece(opener + body, text[start:end], start, end, False), after
 
 
+def _margin(text: str, start: int, fence: _Fence | None, limit: int) -> int:
+    """Return the columns of white space to remove from the lines of a piece, so that what stood in
+    a list is not code without it."""
+    if start == 0 or limit < MIN_LIMIT_FOR_MARKS:
+        return 0
+    return fence.indent if fence is not None else list_margin(text, start)
+
+
 def _body(
-    text: str, start: int, end: int, closer: str, *, is_escaped: bool, is_fence: bool = False
-) -> str:
-    """Return a part of the text with what closes it; marks stand before white space."""
+    text: str, start: int, end: int, fence: _Fence | None, margin: int, *, is_escaped: bool
+) -> tuple[str, int]:
+    """Return a part of the text, and what is left of ``margin`` at its end.
+
+    The margin shrinks to that of the first line with less. Code in a fence may have any.
+    """
     source = text[start:end]
     if is_escaped and (found := starts_block(text, start)) is not None:
         source = escape_block_start(found, source, start)
-    if is_fence or not closer:
-        return source + closer
-    words = source.rstrip()
-    return words + closer + source[len(words) :]
+    if not margin:
+        return source, 0
+    lines, at = source.split("\n"), start
+    for number, line in enumerate(lines):
+        is_whole = number > 0 or start == 0 or text[start - 1] == "\n"
+        if is_whole and fence is None and line.strip(" \t>"):
+            margin = min(margin, indent_at(line, 0))
+        lines[number] = dedented(line, margin) if is_whole else line
+        newline = text.find("\n", at)
+        fence = _step(fence, text, at, newline if newline >= 0 else len(text))
+        at = newline + 1
+        if newline < 0 or at > end:
+            break
+    return "\n".join(lines), margin
 
 
 def _opener(text: str, start: int, limit: int, length: Length) -> str:
@@ -208,8 +244,11 @@ def _opener(text: str, start: int, limit: int, length: Length) -> str:
     if start == 0 or limit < MIN_LIMIT_FOR_MARKS:
         return ""
     if header := table_header(text, start):
+        margin = list_margin(text, start)
+        header = "\n".join(dedented(line, margin) for line in header.split("\n"))
         return header if length(header) <= limit // MIN_PIECE_DIVISOR else ""
-    marks = quote_prefix(text, start) + "".join(span.marks for span in spans_at(text, start))
+    cut = [span.marks_at(start, _max_marks(limit)) for span in spans_at(text, start)]
+    marks = quote_prefix(text, start) + "".join(one[1] for one in cut if one)
     return marks if length(marks) <= limit // MIN_PIECE_DIVISOR else ""
 
 
@@ -225,16 +264,19 @@ def _is_escaped(text: str, start: int, limit: int) -> bool:
     return bool(is_paragraph and found and found["number"] and int(found["number"]) != 1)
 
 
-def _close(text: str, end: int, fence: _Fence | None, limit: int) -> str:
+def _close(text: str, end: int, fence: _Fence | None, limit: int, margin: int = 0) -> str:
     if fence is not None:
-        return fence.marks if text[end - 1] == "\n" else f"\n{fence.marks}"
+        indent = " " * (fence.indent - margin) if limit >= MIN_LIMIT_FOR_MARKS else ""
+        closer = fence.quote + indent + fence.marks
+        return closer if text[end - 1] == "\n" else f"\n{closer}"
     if limit < MIN_LIMIT_FOR_MARKS:
         return ""
-    return "".join(span.marks for span in reversed(spans_at(text, end)))
+    cut = [span.marks_at(end, _max_marks(limit)) for span in reversed(spans_at(text, end))]
+    return "".join(one[0] for one in cut if one)
 
 
 def _max_marks(limit: int) -> int:
-    """Return the maximum marks of a fence that is reopened."""
+    """Return the maximum length of marks that are repeated: of a fence, or of a link."""
     return limit // 8
 
 
@@ -242,7 +284,7 @@ def _reopenable(fence: _Fence | None, limit: int, length: Length) -> _Fence | No
     """Return the fence to reopen, without a long info string; None if its marks are long."""
     if fence is None or len(fence.marks) > _max_marks(limit):
         return None
-    return fence if length(fence.info) <= limit // 4 else _Fence(fence.marks, "")
+    return fence if length(fence.info) <= limit // 4 else replace(fence, info="")
 
 
 def _fit(text: str, start: int, room: int, length: Length) -> int:
@@ -262,8 +304,8 @@ def _fit(text: str, start: int, room: int, length: Length) -> int:
 class _CutFinder:
     """Finds the best place to cut a part of the text. ``fence`` is open at its start."""
 
-    def __init__(self, text: str, start: int, end: int, fence: _Fence | None) -> None:
-        self._text, self._start, self._end = text, start, end
+    def __init__(self, text: str, start: int, end: int, fence: _Fence | None, limit: int) -> None:
+        self._text, self._start, self._end, self._limit = text, start, end, limit
         self._least = start + (end - start) // MIN_PIECE_DIVISOR
         self._paragraph = self._line = self._code_line = 0
         self._fence = self._code_fence = fence
@@ -306,17 +348,35 @@ class _CutFinder:
         for pattern in (_SENTENCE, _SPACE):
             ends = [m.end() for m in pattern.finditer(self._text, self._least, self._end)]
             places += filter(self._is_boundary, reversed(ends[-MAX_CANDIDATES:]))
-        if not places:
-            return self._cluster(), self._fence
-        return min(places, key=self._damage), self._fence
+        best = min(places, key=self._damage) if places else self._cluster()
+        return self._outside_of_links(best), self._fence
+
+    def _outside_of_links(self, place: int) -> int:
+        """Return the place before a link or the like that is cut at ``place`` and fits in the next
+        piece; of a link that does not fit, the place before its address."""
+        if self._fence is not None or self._limit < MIN_LIMIT_FOR_MARKS:
+            return place
+        for span in spans_at(self._text, place):
+            if span.marks_at(place, _max_marks(self._limit)) is not None:
+                continue
+            if span.end - span.start <= self._end - self._start and span.start > self._start:
+                return span.start
+            address = span.label_end + len("](")
+            if span.label_end and self._start < address <= self._end:
+                return address
+        return place
 
     def _damage(self, place: int) -> int:
-        """Return how much a cut at a place within a line harms: emphasis, a block, a link."""
+        """Return how much a cut at a place within a line harms: an address, the text of a link, a
+        block, emphasis."""
         if self._fence is not None:
             return 0
         spans = spans_at(self._text, place)
-        is_cut = any(not span.marks for span in spans)
-        return 4 * is_cut + 2 * (starts_block(self._text, place) is not None) + bool(spans)
+        longest = _max_marks(self._limit)
+        is_broken = any(span.marks_at(place, longest) is None for span in spans)
+        is_link_cut = any(span.label_end for span in spans)
+        makes_block = starts_block(self._text, place) is not None
+        return 8 * is_broken + 4 * is_link_cut + 2 * makes_block + bool(spans)
 
     def _is_boundary(self, place: int) -> bool:
         """False between CR and LF, and before a combining character."""
@@ -349,6 +409,8 @@ def _clusters() -> Any:
 
 def _step(fence: _Fence | None, text: str, start: int, end: int) -> _Fence | None:
     """Return the fence that is open after a line."""
+    if fence is not None and fence.quote and not text[start:end].lstrip(" ").startswith(">"):
+        fence = None  # the quotation has ended, and the code in it
     found = _FENCE.match(text, start, end)
     if found is None:
         return fence
@@ -357,7 +419,8 @@ def _step(fence: _Fence | None, text: str, start: int, end: int) -> _Fence | Non
         return None if fence.closed_by(marks, rest) else fence
     if marks[0] == "`" and "`" in rest:
         return None
-    return _Fence(marks, rest.rstrip())
+    indent = min(MAX_INDENT, indent_at(text, start))
+    return _Fence(marks, rest.rstrip(), quote_prefix(text, found.start(1)), indent)
 
 
 def _fence_after(text: str, end: int) -> _Fence | None:

@@ -11,11 +11,15 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from hookline_hookspecs.parts import is_command
 
+from .containers import BoundedDict
 from .events import InboundEvent
+from .inbound_markdown import after_code_block
 from .message_splitter import Length
+from .sent_messages import cursor_number
 
 PASTE_PAUSE = 1.0
 """Seconds without a further part after which a text is complete."""
@@ -25,6 +29,9 @@ MAX_GAP = 3.0
 """Seconds between the times at which two parts were sent."""
 MAX_PARTS = 50
 """Parts of one text."""
+SEARCHED_CHARS = 300
+"""Characters before the end of a part in which apps look for white space to split at: 300 on
+Android (github.com/DrKLO/Telegram, ``ChatActivityEnterView``), half of a part elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,53 +53,108 @@ class PasteLimit:
         """Whether a message may be a part of a text with further parts."""
         inbound = event.inbound
         is_plain = inbound.kind == "message" and not event.files and not is_command(inbound.text)
-        return is_plain and self.length(inbound.text) >= self.least
+        return is_plain and self.length(event.written) >= self.least
 
     def continues(self, part: InboundEvent, event: InboundEvent) -> bool:
-        """Whether ``event`` is the next part of the text that ends with ``part``."""
+        """Whether ``event`` is the next part of the text that ends with ``part``.
+
+        Of a reply, some apps mark the first part as a reply, and others every part.
+        """
         before, after = part.inbound, event.inbound
         same = (before.chat_id, before.user_id, before.forwarded)
+        quote = (after.quoted, after.reply_to)
         return (
             self.may_go_on(part)
             and after.kind == "message"
             and same == (after.chat_id, after.user_id, after.forwarded)
             and not event.files
-            and not (after.quoted or after.reply_to)
+            and (not any(quote) or quote == (before.quoted, before.reply_to))
             and not is_command(after.text)
             and -MAX_GAP <= after.sent - before.sent <= MAX_GAP
         )
 
     async def join_all(self, events: AsyncIterator[InboundEvent]) -> AsyncIterator[InboundEvent]:
         """Yield the events of a history, with texts that were split joined."""
-        parts: list[InboundEvent] = []
+        texts, waiting = SplitTexts(self), list[list[InboundEvent]]()
         async for event in events:
-            if parts and self.continues(parts[-1], event):
-                parts.append(event)
-                continue
-            if parts:
-                yield self.join(parts)
-            parts = [event]
-        if parts:
+            if not texts.extend(event):
+                waiting.append(texts.begin(event))
+            while waiting and not self._is_awaited(waiting[0][-1], event):
+                yield self.join(waiting.pop(0))
+        for parts in waiting:
             yield self.join(parts)
 
-    def join(self, parts: Sequence[InboundEvent]) -> InboundEvent:
-        """Return the whole text, as a message with the id of its last part.
+    def _is_awaited(self, part: InboundEvent, event: InboundEvent) -> bool:
+        """Whether a further part may follow ``part`` after ``event``."""
+        return self.may_go_on(part) and event.inbound.sent - part.inbound.sent <= MAX_GAP
 
-        An app drops the white space at which it has split. A part that is as long as possible was
-        split within a word.
-        """
-        text = parts[0].inbound.text
-        for part, after in itertools.pairwise(parts):
-            is_full = self.length(part.inbound.text) >= self.most
-            text += ("" if is_full else "\n") + after.inbound.text
-        last = parts[-1]
+    def join(self, parts: Sequence[InboundEvent]) -> InboundEvent:
+        """Return the whole text, as a message with the id of its last part."""
+        ordered = sorted(parts, key=lambda part: cursor_number(part.cursor) or Decimal(0))
+        first, last = ordered[0], ordered[-1]
+        text = first.inbound.text
+        for part, after in itertools.pairwise(ordered):
+            text = self._joined(text, part, after)
         inbound = replace(
-            parts[0].inbound,
+            first.inbound,
             text=text,
             message_id=last.inbound.message_id,
             addressed=any(part.inbound.addressed for part in parts),
         )
-        return replace(parts[0], inbound=inbound, cursor=last.cursor)
+        return replace(first, inbound=inbound, cursor=last.cursor)
+
+    def _joined(self, text: str, part: InboundEvent, after: InboundEvent) -> str:
+        """Return a text that ends with ``part``, and ``after``.
+
+        An app drops the white space at which it has split. It splits within a word only where it
+        finds no white space near the end of the longest part.
+        """
+        written = part.written
+        is_within_word = (
+            self.length(written) >= self.most and not written[-SEARCHED_CHARS:].split(None, 1)[1:]
+        )
+        gap = "" if is_within_word else "\n"
+        if (code := after_code_block(text, after.inbound.text)) and not written.endswith("```"):
+            return code[0] + gap + code[1]
+        return text + gap + after.inbound.text
+
+
+class SplitTexts:
+    """Finds the parts of texts among messages in their order.
+
+    What others write, and a picture that the same person sends, may come between two parts.
+    """
+
+    def __init__(self, limit: PasteLimit) -> None:
+        self._limit = limit
+        self._open: BoundedDict[tuple[str, str], list[InboundEvent]] = BoundedDict()
+        """The parts of a text that may go on, by chat and person."""
+
+    def extend(self, event: InboundEvent) -> bool:
+        """Add a message to the parts of the text that it continues; False if there is none."""
+        parts = self._open.get(_writer(event))
+        if parts is None or not self._limit.continues(parts[-1], event):
+            return False
+        if not _is_among(parts, event):
+            parts.append(event)
+        return True
+
+    def begin(self, event: InboundEvent) -> list[InboundEvent]:
+        """Return the parts of the text that begins with a message; :meth:`extend` adds others."""
+        parts = [event]
+        if self._limit.may_go_on(event):
+            self._open[_writer(event)] = parts
+        elif not event.files:
+            self._open.pop(_writer(event), None)
+        return parts
+
+
+def _is_among(parts: Sequence[InboundEvent], event: InboundEvent) -> bool:
+    return event.inbound.message_id in {part.inbound.message_id for part in parts}
+
+
+def _writer(event: InboundEvent) -> tuple[str, str]:
+    return event.inbound.chat_id, event.inbound.user_id
 
 
 @dataclass(slots=True, eq=False)
@@ -106,6 +168,11 @@ class _Paste:
     stored: asyncio.Future[bool] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
+
+    def is_ended_by(self, event: InboundEvent) -> bool:
+        """Whether no part comes after an event: the same person has written something else."""
+        is_same = event.inbound.user_id == self.parts[0].inbound.user_id
+        return (is_same and not event.files) or is_command(event.inbound.text)
 
 
 class PasteJoiner:
@@ -130,17 +197,28 @@ class PasteJoiner:
         if limit is None:
             return await store(event)
         while (held := self._held.get(chat)) is not None:
+            if _is_among(held.parts, event):  # delivered twice
+                await asyncio.shield(held.stored)
+                return False
             if not held.is_over and limit.continues(held.parts[-1], event):
                 held.parts.append(event)
                 held.is_over = len(held.parts) >= MAX_PARTS or not limit.may_go_on(event)
                 held.changed.set()
                 return await asyncio.shield(held.stored)
-            held.is_over = True
-            held.changed.set()
+            if held.is_ended_by(event):
+                held.is_over = True
+                held.changed.set()
             await asyncio.wait({held.stored})
         if not limit.may_go_on(event):
             return await store(event)
         return await self._hold(_Paste([event]), limit, store)
+
+    async def settle(self, chat: str) -> None:
+        """Wait until no message in the history of a chat is held back."""
+        while held := {
+            paste.stored for paste in self._held.values() if paste.parts[0].history_chat == chat
+        }:
+            await asyncio.wait(held)
 
     async def _hold(
         self, paste: _Paste, limit: PasteLimit, store: Callable[[InboundEvent], Awaitable[bool]]

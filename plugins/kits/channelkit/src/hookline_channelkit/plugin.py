@@ -86,7 +86,7 @@ class ChannelPlugin(Plugin[C]):
         if (problem := self.settings_problem()) is not None:
             return failed_check(problem)
         if offline:
-            return CheckResult(True, "the token looks valid; not tried offline")
+            return CheckResult(True, "the token looks valid; not tested offline")
 
         async def check(client: PlatformClient) -> CheckResult:
             return CheckResult(True, await client.whoami())
@@ -96,7 +96,7 @@ class ChannelPlugin(Plugin[C]):
     async def _check_permissions(self, offline: bool = False) -> CheckResult:
         channel = self.channel
         if offline or channel is None or self.settings_problem() is not None:
-            return CheckResult(True, "not tried")
+            return CheckResult(True, "not tested")
 
         async def check(client: PlatformClient) -> CheckResult:
             found = [*await client.missing_permissions(), *await channel.problems.recent()]
@@ -107,7 +107,7 @@ class ChannelPlugin(Plugin[C]):
             return CheckResult(False, "; ".join(what for what, _, _ in parts), "; ".join(fixes))
 
         # The check "token" reports a platform that does not answer or rejects the account.
-        return await self._with_client(check, CheckResult(True, "not tried: no answer"))
+        return await self._with_client(check, CheckResult(True, "not tested: no answer"))
 
     async def _with_client(
         self,

@@ -9,7 +9,7 @@ SDK and no HTTP client is imported before a request is sent.
 
 from .call_arguments import UnreadableArguments, read_arguments
 from .causes import PROVIDER_SENTENCES, Cause, is_context_too_long
-from .error_body import MAX_QUOTED_CHARS, error_text, retry_after
+from .error_body import MAX_QUOTED_CHARS, error_text, hidden_error, retry_after
 from .failures import ErrorInResponse, Failures
 from .guard import NO_COMPRESSION, ResponseGuard
 from .lazy_imports import lazy_imports
@@ -54,6 +54,7 @@ __all__ = [
     "ask_server",
     "describe_repair",
     "error_text",
+    "hidden_error",
     "is_context_too_long",
     "lazy_imports",
     "post_json",

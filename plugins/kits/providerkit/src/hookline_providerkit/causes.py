@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from functools import cache
 from importlib import resources
@@ -28,7 +29,45 @@ _NO_CREDIT_PHRASES = (
 )
 _BAD_KEY_PHRASES = ("invalid_api_key", "incorrect api key", "invalid api key", "api key not valid")
 """Texts of xAI and Google for a bad key, which they answer with status 400."""
-_CONTENT_PHRASES = ("moderation", "content_policy", "content_filter", "safety system")
+_CONTENT_PHRASES = (
+    "moderation",
+    "content_policy",
+    "content_filter",
+    "content filter",
+    "safety system",
+    "data_inspection_failed",
+    "inappropriate content",
+    "new_sensitive",
+    "敏感",
+)
+"""OpenAI and Azure, DashScope, MiniMax, and Chinese servers ("sensitive")."""
+
+
+_CONTEXT = re.compile(
+    r"context|n_ctx|kontext|kontekst|contesto|контекст|bağlam|上下文|コンテキスト|컨텍스트",
+    re.IGNORECASE,
+)
+_PROMPT = re.compile(
+    r"prompt(?!_cache)|input(?!\[|\.\w| should)|\btokens?\b|токен|トークン|토큰"
+    r"|输入|輸入|提示词|提示詞|入力|입력",
+    re.IGNORECASE,
+)
+"""Words for what is sent, but not the fields ``input[3].id`` and ``prompt_cache_key``, and not
+"Input should be …", with which a server complains about any field."""
+_EXCESS = re.compile(
+    r"too (?:long|large|many)|exceed|longer than|greater than|overflow|is full|less than|<="
+    r"|>=? *(?:n_ctx|\d)|zu lang|überschr|demasiado larg|muito long|exced|supera|dépass|trop long"
+    r"|troppo lung|превы|слишком длин|przekr|zu groß|aşıyor|aştı|超过|超過|超出|超长|超長|过长"
+    r"|過長|超限|超え|초과",
+    re.IGNORECASE,
+)
+_OTHER_LIMIT = re.compile(
+    r"per[ -](?:min|day|hour)|\btp[md]\b|rate.?limit|quota|credit|balance|image|picture|\btools?\b",
+    re.IGNORECASE,
+)
+_OUTPUT = re.compile(
+    r"max_(?:completion_|output_)?tokens|completion tokens|output tokens", re.IGNORECASE
+)
 
 
 class Cause(Enum):
@@ -46,6 +85,8 @@ class Cause(Enum):
     SERVER_TIMEOUT = "the server stopped waiting for the request"
     TIMED_OUT = "no response came in time"
     CONNECTION_LOST = "no connection, or one that broke off"
+    PROXY_LOGIN = "the proxy on the way requires a login"
+    BAD_PROXY = "the environment names a proxy whose address cannot be used"
     TRUNCATED = "the response ended too early"
     UNREADABLE = "the response is not in the format of the API"
     NO_ANSWER = "a success that holds no answer, such as a web page"
@@ -67,6 +108,8 @@ ERRORS: dict[Cause, type[ProviderError]] = {
     Cause.SERVER_TIMEOUT: NetworkError,
     Cause.TIMED_OUT: NetworkError,
     Cause.CONNECTION_LOST: NetworkError,
+    Cause.PROXY_LOGIN: NetworkError,
+    Cause.BAD_PROXY: BadRequest,
     Cause.TRUNCATED: NetworkError,
     Cause.UNREADABLE: NetworkError,
     Cause.NO_ANSWER: BadRequest,
@@ -111,6 +154,12 @@ PROVIDER_SENTENCES: dict[Cause, str] = {
         "{name} did not answer for {model} in time. Try again with /retry, or raise "
         "`providers.{name}.timeout` and `total_timeout` (both in seconds)."
     ),
+    Cause.PROXY_LOGIN: (
+        "The proxy on the way to {name} ({host}) requires a login {status}. Write user and "
+        "password into its address (http://USER:PASSWORD@HOST:PORT), or name the server in "
+        "NO_PROXY."
+    ),
+    Cause.BAD_PROXY: "No request can be sent to {name}: {detail}.",
     Cause.CONNECTION_LOST: (
         "The connection to {name} ({host}) failed while requesting {model}: {detail}. Check the "
         "network and `providers.{name}.base_url`, then try again with /retry."
@@ -162,6 +211,8 @@ def cause_of(status: int, body: Any) -> Cause:
         return Cause.CONTEXT_TOO_LONG
     if status >= 500:
         return Cause.OVERLOADED
+    if status == 407:
+        return Cause.PROXY_LOGIN
     if status == 408:
         return Cause.SERVER_TIMEOUT
     if _contains(text, _CONTENT_PHRASES):
@@ -171,7 +222,12 @@ def cause_of(status: int, body: Any) -> Cause:
 
 def is_context_too_long(body: Any) -> bool:
     """Return whether an error says that the request is larger than the model's window."""
-    return _contains(f"{error_text(body)} {error_codes(body)}".lower(), _context_phrases())
+    text = f"{error_text(body)} {error_codes(body)}"
+    if _contains(text.lower(), _context_phrases()):
+        return True
+    if not _EXCESS.search(text) or _OTHER_LIMIT.search(text):
+        return False
+    return bool(_CONTEXT.search(text) or (_PROMPT.search(text) and not _OUTPUT.search(text)))
 
 
 def _contains(text: str, phrases: tuple[str, ...]) -> bool:

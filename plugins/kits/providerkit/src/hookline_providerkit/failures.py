@@ -60,7 +60,7 @@ class Failures:
         """Return the error for a response of ``status`` 400 or more."""
         detail = error_text(body, self._redact)
         fields = {"status": f"({status}: {detail})" if detail else f"({status})", **fields}
-        return self._failure(cause_of(status, body), body, fields, retry_after(headers))
+        return self._failure(cause_of(status, body), body, fields, retry_after(headers, body))
 
     def from_body(self, body: Any, **fields: str) -> ProviderError:
         """Return the error for an error body in a response whose status was a success."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import DeltaSink, ModelResponse, ProviderError
+from hookline_hookspecs.proxies import proxy_fault
 
 from .causes import Cause
 from .failures import Failures
@@ -49,10 +51,27 @@ class ResponseGuard:
         Args:
             sdk: the module ``openai`` or ``anthropic``.
             address: of the server; empty for the SDK's own.
+
+        Raises:
+            ProviderError: the environment names a proxy whose address cannot be used.
+            ValueError: the file of certificates that the environment names cannot be read.
         """
-        hooks = {"response": [limit_responses(self.limits)]}
+        import httpx2
+
+        if not is_local(address) and (fault := proxy_fault(address)):
+            raise self._failures.failure(Cause.BAD_PROXY, fault)
+        try:
+            certificates = httpx2.create_ssl_context()
+        except OSError as error:
+            raise ValueError(
+                f"SSL_CERT_FILE names {os.environ.get('SSL_CERT_FILE')}, from which no "
+                f"certificates can be read ({error.strerror or error})"
+            ) from None
         client: httpx2.AsyncClient = sdk.DefaultAioHttpClient(
-            event_hooks=hooks, follow_redirects=False, trust_env=not is_local(address)
+            event_hooks={"response": [limit_responses(self.limits)]},
+            follow_redirects=False,
+            trust_env=not is_local(address),
+            verify=certificates,
         )
         return client
 

@@ -11,6 +11,10 @@ from typing import Any
 
 _BOM = b"\xef\xbb\xbf"
 _DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
+_EMPTY_DATA = re.compile(rb"^data:[ \t]*(?=\r?\n)", re.MULTILINE)
+"""Sent by some servers to keep a connection open; the SDKs take it for broken JSON."""
+_ERROR_LINE = re.compile(rb"^error:(?=[ \t]*\{)", re.MULTILINE)
+"""How llama.cpp begins the line of an error."""
 _TAIL_BYTES = 64
 """Enough for the line ``data: [DONE]`` and the line breaks around it."""
 
@@ -42,21 +46,23 @@ class PeekedStream:
     async def read(self) -> AsyncIterator[bytes]:
         """Yield all bytes."""
         await self.beginning()
-        self._watch(self._first)
-        yield self._first
+        yield self._watched(self._first)
         assert self._chunks is not None
         async for chunk in self._chunks:
-            self._watch(chunk)
-            yield chunk
+            yield self._watched(chunk)
 
     async def close(self) -> None:
         """Close the response."""
         await self._inner.aclose()
 
-    def _watch(self, chunk: bytes) -> None:
+    def _watched(self, chunk: bytes) -> bytes:
+        """Note the end of a chunk; return it without lines that an SDK fails at."""
+        before = b"" if self._tail.endswith((b"\n", b"\r")) else b"."  # it begins within a line
         joined = self._tail + chunk
         self.has_done = self.has_done or (b"[DONE]" in joined and bool(_DONE.search(joined)))
         self._tail = joined[-_TAIL_BYTES:]
+        readable = _ERROR_LINE.sub(b"data:", _EMPTY_DATA.sub(b":", before + chunk))
+        return readable.removeprefix(before)
 
 
 def _as_stream(peeked: PeekedStream) -> Any:

@@ -141,7 +141,7 @@ class Retries:
                 if not _is_temporary(error.status_code, error.body, headers):
                     return None
                 reason = self._status_reason(error.status_code)
-                return _TemporaryFailure(reason, retry_after(headers) or None)
+                return _TemporaryFailure(reason, retry_after(headers, error.body) or None)
             case sdk.APITimeoutError() if not is_lost_connection(error):
                 return _TemporaryFailure(f"{self._name} did not answer in time")
             case sdk.APIConnectionError():

@@ -16,8 +16,11 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
+from hookline_hookspecs.plain_http import plain_http_advice
+
 from .failures import InvalidRequest
 from .lazy_imports import lazy_imports
+from .servers import proxy_for
 
 
 class Closable(Protocol):
@@ -125,7 +128,8 @@ async def post_json(
 
     Raises:
         APIError: the SDK's error.
-        InvalidRequest: the address, the key or a header cannot be put into a request.
+        InvalidRequest: the address, the key or a header cannot be put into a request, or the server
+            does not speak TLS.
     """
     import httpx2
 
@@ -139,3 +143,10 @@ async def post_json(
         raise
     except (ValueError, TypeError) as error:  # such as a line break in a header
         raise InvalidRequest(str(error)) from None
+    except Exception as error:
+        if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.ConnectError):
+            address = str(sdk.base_url)
+            direct = not proxy_for(address)
+            if direct and (advice := await plain_http_advice(address, asyncio.open_connection)):
+                raise InvalidRequest(advice) from None
+        raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,20 @@ _WINDOW_FIELDS = (
     "context_window",
     "max_context_length",
     "inputTokenLimit",
+    "max_input_tokens",
+    "max_context_window_tokens",
+    "n_ctx",
 )
-"""Names in a list of models: LM Studio, vLLM, OpenRouter, Groq, LM Studio, Google. ``loaded`` comes
-first, because it is what the server accepts."""
+"""Names in a list of models: LM Studio, vLLM, OpenRouter, Groq, LM Studio, Google, LiteLLM, GitHub,
+llama.cpp. ``loaded`` comes first, because it is what the server accepts."""
 _NUMBER = r"\D{0,12}?(\d[\d,]{2,10})"
 _IN_ERRORS = re.compile(
     r"(?:maximum context (?:length|window)(?: of this model)?(?: is)?"
     r"|context (?:length|window|size)(?: is| of(?: only)?)?"
     r"|max(?:imum)? (?:prompt|model) length(?: is| of)?|max_(?:seq|model)_len|n_ctx"
-    r"|maximum number of tokens(?: allowed)?|上下文长度|最大长度)" + _NUMBER,
+    r"|maximum number of tokens(?: allowed)?|上下文(?:长度|限制|窗口)|最大长度"
+    r"|limit (?:is|of)|token limit:|max size:|must have less than|<=|should be \[1,)"
+    rf"{_NUMBER}|>\s*(\d{{3,10}})|(\d{{3,10}}) maximum context length",
     re.IGNORECASE,
 )
 
@@ -51,20 +56,38 @@ def window_in_error(body: Any) -> int | None:
         if isinstance(found, Mapping) and (window := _tokens(found.get("n_ctx"))):
             return window  # llama.cpp
     text = f"{error_text(body)} {error_codes(body)}"
-    found_numbers = [_tokens(int(match.replace(",", ""))) for match in _IN_ERRORS.findall(text)]
+    numbers = ["".join(groups).replace(",", "") for groups in _IN_ERRORS.findall(text)]
+    found_numbers = [_tokens(int(number)) for number in numbers]
     return next(filter(None, found_numbers), None)
 
 
 def window_in_list(listed: Any, model: str) -> int | None:
     """Return the window of ``model`` in a server's list of models; None if it is not there."""
-    entries = listed.get("data") if isinstance(listed, Mapping) else None
+    entries = (
+        (listed.get("data") or listed.get("models")) if isinstance(listed, Mapping) else listed
+    )
     for entry in entries if isinstance(entries, list) else ():
-        if not isinstance(entry, Mapping) or entry.get("id") != model:
+        if not isinstance(entry, Mapping):
+            continue
+        names = [str(entry.get(key)).removeprefix("models/") for key in ("id", "name", "root")]
+        if model.removeprefix("models/") not in names:
             continue
         for name in _WINDOW_FIELDS:
-            if window := _tokens(entry.get(name)):
-                return window
+            if windows := list(_values(entry, name)):
+                return min(windows)  # a gateway names the window of each server behind it
     return None
+
+
+def _values(entry: Mapping[str, Any], name: str, depth: int = 3) -> Iterator[int]:
+    """Yield the windows under a name in an entry and in the objects within."""
+    value = entry.get(name)
+    if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value):
+        value = int(value)
+    if window := _tokens(value):
+        yield window
+    for inner in entry.values() if depth else ():
+        if isinstance(inner, Mapping):
+            yield from _values(inner, name, depth - 1)
 
 
 def window_in_props(props: Any) -> int | None:

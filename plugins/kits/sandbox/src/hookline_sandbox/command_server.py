@@ -24,7 +24,6 @@ _POLL_INTERVAL = 0.02
 _CLOSE_TIMEOUT = 3.0
 _START_TIMEOUT = 30.0
 _PACKET = 65_536
-_KILLED = 128 + signal.SIGKILL
 
 
 class SandboxEnded(Exception):

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from hookline_hookspecs import (
     Context,
+    Conversations,
     HooklineError,
     Host,
     OfferedScope,
@@ -23,6 +24,7 @@ from hookline_hookspecs import (
     Question,
     ToolCall,
 )
+from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.permissions import NETWORK
 from hookline_hookspecs.questions import ALLOW_ONCE, DENY
 from hookline_hookspecs.visible_text import on_one_line
@@ -45,6 +47,16 @@ class HostGuard(Protocol):
         """Return why ``host`` may not be reached, as a sentence; None if it may."""
 
 
+class LaterQuestions(Protocol):
+    """Has hosts allowed later, for a program that reaches for them while nobody can be asked."""
+
+    async def refusal(self, ctx: Context, host: str, port: int) -> str | None:
+        """Return why ``host`` may not be reached now, as a sentence; None if it may.
+
+        ``ctx`` is of the chat that used the program last, outside of its turns.
+        """
+
+
 @dataclass(eq=False, slots=True)
 class Asking:
     """A running program for which a person can be asked.
@@ -64,11 +76,12 @@ class NetworkAccess:
     """The hosts that the programs of one sandbox may reach.
 
     Each program is announced with :meth:`begin` and :meth:`end`. What a program left running in the
-    background reaches only what rules allow.
+    background reaches only what rules allow, and what ``later`` does.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, later: LaterQuestions | None = None) -> None:
         self._host = host
+        self._later = later
         self._running: list[Asking] = []
         self._last: Context | None = None
         self._questions: dict[_Grant, asyncio.Task[str | None]] = {}
@@ -107,7 +120,7 @@ class NetworkAccess:
         name = normalized(host)
         if not name:
             return "This is not the name of a host."
-        ctx = self._running[-1].ctx if self._running else self._last
+        ctx = self._running[-1].ctx if self._running else self._unattended()
         if ctx is None:
             return how_to_grant(
                 name, port, "no command is running that a person could be asked for"
@@ -119,6 +132,14 @@ class NetworkAccess:
             return blocked
         return await self._by_rules(ctx, name, port)
 
+    def _unattended(self) -> Context | None:
+        """The context in which hosts are decided while no program is announced."""
+        if self._later is None:
+            return self._last
+        last = self._last.session if self._last is not None else None
+        chat = (last.channel, last.chat_id) if last is not None else (TERMINAL, "default")
+        return self._host.services[Conversations].detached(*chat)
+
     async def _by_rules(self, ctx: Context, name: str, port: int) -> str | None:
         call = ToolCall("", NETWORK, {"host": name, "port": port})
         rules = self._host.services.get(PermissionRules)
@@ -127,6 +148,8 @@ class NetworkAccess:
             return f"The rule {found.rule} in {found.where} denies {name}."
         if found is not None and found.verdict == "allow":
             return None
+        if not self._running and self._later is not None:
+            return await self._later.refusal(ctx, name, port)
         if not self._running:
             return how_to_grant(name, port, "a background process asked, so nobody was")
         asking, key = self._running[-1], (name, port)

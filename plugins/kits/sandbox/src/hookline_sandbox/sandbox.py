@@ -19,7 +19,7 @@ from .private_home import furnish
 from .programs import programs
 from .repositories import outer_repository
 from .starting import PORT
-from .survey import Findings, Survey
+from .survey import Findings, Survey, with_shown
 from .tables import tables
 from .view import View, within
 
@@ -61,8 +61,7 @@ class Sandbox:
     """Wraps programs; keeps a private ``/tmp`` and home for each key.
 
     home: Hookline's own folder. limits: of every program. read_only, writable: folders that are
-    visible besides the system and the workspace; ``~`` is the person's home. method: used
-    instead of the one that :func:`found` returns.
+    visible besides the system and the workspace; ``~`` is the person's home.
     """
 
     def __init__(
@@ -72,20 +71,18 @@ class Sandbox:
         *,
         read_only: Sequence[str] = (),
         writable: Sequence[str] = (),
-        method: Method | None = None,
     ) -> None:
         self.home = home.expanduser().resolve()
         self._limits = limits or Limits()
         self._read_only = [Path(place).expanduser() for place in read_only]
         self._writable = [Path(place).expanduser() for place in writable]
-        self._method = method
         self._private = PrivateFolders(self._limits.private_mb)
         self._surveys: dict[tuple[Path, Path | None], Survey] = {}
 
     @property
     def method(self) -> Method:
         """What isolates programs. With ``NONE``, nothing may be run."""
-        return self._method or self.found.method
+        return self.found.method
 
     @property
     def found(self) -> Found:
@@ -152,7 +149,7 @@ class Sandbox:
         """
         workspace = places.workspace
         repository = outer_repository(workspace)
-        findings = self.findings(places)
+        findings = with_shown(self.findings(places), self._read_only)
         frozen = [*findings.frozen, *_targets(findings.links, workspace)]
         roots = [workspace, *([repository] if repository else []), *self._writable]
         shown = programs(environment, workspace, self.home)

@@ -11,7 +11,7 @@ import re
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -292,6 +292,27 @@ def _is_git_folder(path: str, entries: Iterable[os.DirEntry[str]]) -> bool:
     if ".git" not in path or not _GIT_FOLDER.fullmatch(path):
         return False
     return path.endswith("/.git") or any(entry.name == "HEAD" for entry in entries)
+
+
+def with_shown(findings: Findings, shown: Iterable[Path | str]) -> Findings:
+    """Return findings in which ``shown`` are read-only, where they are in a folder that is hidden.
+
+    The other files of that folder stay hidden.
+    """
+    hidden, frozen = set(findings.hidden), list(findings.frozen)
+    for folder in findings.hidden:
+        inside = [path for path in shown if Path(path).is_relative_to(folder)]
+        if inside:
+            hidden.discard(folder)
+            hidden.update(
+                path
+                for path in _files(folder)
+                if not any(Path(path).is_relative_to(one) for one in inside)
+            )
+            frozen.append(folder)
+    if len(frozen) == len(findings.frozen):
+        return findings
+    return replace(findings, hidden=tuple(sorted(hidden)), frozen=tuple(frozen))
 
 
 def _files(folder: str) -> set[str]:

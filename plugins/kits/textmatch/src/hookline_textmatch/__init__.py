@@ -8,6 +8,7 @@ from .errors import Ambiguous, EditError, NoMatch, NothingToDo, Unsafe
 from .legacy_encoding import LegacyEncoding, legacy_encoding
 from .numbering import cut, numbered
 from .replacing import Edit, replace
+from .unmarked_unicode import escape_encoding, unmarked_unicode
 from .view import View, lines_of, newline_of
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "Unsafe",
     "View",
     "cut",
+    "escape_encoding",
     "legacy_encoding",
     "lines_of",
     "newline_of",
     "numbered",
     "replace",
+    "unmarked_unicode",
 ]

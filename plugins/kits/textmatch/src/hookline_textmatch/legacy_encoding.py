@@ -36,8 +36,6 @@ _FOREIGN_LETTER = -9.5
 _RARE_CHARACTER = -13.0
 _CAPITAL_IN_WORD = -4.0
 _MIXED_SCRIPTS = -5.0
-_ALPHABET_SIZE = 120
-"""A longer list of characters is no alphabet, so capitals and mixed words say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

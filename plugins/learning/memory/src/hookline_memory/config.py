@@ -9,18 +9,20 @@ class MemoryConfig(BaseModel):
     """How much is remembered and how fast facts fade. Sizes are code points."""
 
     notes_max_chars: int = Field(
-        2_200, ge=1, description="Maximum characters of one file of notes, with separators."
+        2_200, ge=1, description="Maximum characters of one file of notes."
     )
     fact_max_chars: int = Field(500, ge=1, description="Maximum characters of one fact.")
     facts_max: int = Field(
-        10_000, ge=1, description="Maximum facts of one chat; beyond that the weakest is deleted."
+        10_000,
+        ge=1,
+        description="Maximum facts per chat; beyond that the least relevant one is deleted.",
     )
     half_life_days: float = Field(
-        30.0, description="Days in which a fact's rank halves; 0 or less: never."
+        30.0, description="Days after which a fact's rank has halved; 0 or less: never."
     )
     recall_limit: int = Field(5, ge=0, description="Maximum facts added to a message.")
     recall_threshold: float = Field(
-        0.12, ge=0, le=1, description="Rank from which a fact is added to a message."
+        0.12, ge=0, le=1, description="Minimum rank of a fact that is added to a message."
     )
     recall_max_chars: int = Field(
         2_000, ge=1, description="Maximum characters of the facts added to a message."

@@ -2,21 +2,21 @@
 
 Facts are about the same if they have the same subject and the same kind of verb
 (``contradictions.toml``), and neither value contains the other. The older one is outdated if there
-is one value at a time: a person lives in one place and has one birthday, and a number that differs
-has changed. Otherwise both may hold, as both may if they differ only in a negation.
+is one value at a time: a person lives in one place and has one birthday, a number that differs has
+changed, and dark is not light. Otherwise both may hold, as both may if they differ only in a
+negation, or in a time without a known verb.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from pathlib import Path
-from typing import Any
 
+from .data import contradiction_data
+from .exclusive_values import differ_in_values
 from .terms import fold, negations, split_words, stem, whole_words
 
 FIRST_UNSPACED = "\u2e80"
@@ -59,8 +59,12 @@ def compare_claims(old: str, new: str) -> Contradiction | None:
     """Return how ``new`` contradicts ``old``; None if it does not."""
     if negations(old) != negations(new):
         return Contradiction.DOUBTFUL if _positive(old) == _positive(new) else None
+    if negations(new):
+        return None
     before, after = fact_form(old), fact_form(new)
-    if before is None or after is None or negations(new):
+    if kinds := differ_in_values(old, new):
+        return _exclusive(kinds, before, after)
+    if before is None or after is None:
         return None
     if (before.subject, before.verb) != (after.subject, after.verb):
         return None
@@ -72,6 +76,21 @@ def compare_claims(old: str, new: str) -> Contradiction | None:
     return Contradiction.DOUBTFUL
 
 
+def _exclusive(
+    kinds: set[str], before: FactForm | None, after: FactForm | None
+) -> Contradiction | None:
+    """Return what a fact says about one that differs only in values of which there is one.
+
+    Without a verb that is known, both may have happened: "Ana called at 10:00".
+    """
+    if before is None or after is None:
+        return Contradiction.DOUBTFUL
+    if before.verb != after.verb:
+        return None
+    may_repeat = kinds == {"weekday"} and not after.single  # on Mondays and on Tuesdays
+    return Contradiction.DOUBTFUL if may_repeat else Contradiction.OUTDATED
+
+
 def fact_form(fact: str) -> FactForm | None:
     """Return the form of a fact by the first verb in it that is known; None if it has none."""
     line = f" {' '.join(split_words(fact))} "
@@ -80,7 +99,7 @@ def fact_form(fact: str) -> FactForm | None:
         return None
     at, phrase = min(places, key=lambda place: (place[0], -len(place[1].text)))
     subject, value = whole_words(line[:at]), whole_words(line[at + len(phrase.text) :])
-    if not value or not (subject or phrase.single):
+    if not value:
         return None
     single = phrase.single or not _attributes().isdisjoint(subject)
     return FactForm(tuple(sorted(map(stem, subject))), phrase.kind, _stems(value), single)
@@ -112,22 +131,16 @@ def _verb_phrases() -> tuple[_VerbPhrase, ...]:
     return tuple(
         _VerbPhrase(kind, text if text[0] >= FIRST_UNSPACED else f" {text} ", single)
         for table, single in (("single", True), ("several", False))
-        for kind, phrases in _data()[table].items()
+        for kind, phrases in contradiction_data()[table].items()
         for text in (" ".join(split_words(phrase)) for phrase in phrases.split(","))
     )
 
 
 @cache
 def _attributes() -> frozenset[str]:
-    return frozenset(fold(_data()["attributes"]).split())
+    return frozenset(fold(contradiction_data()["attributes"]).split())
 
 
 @cache
 def _auxiliaries() -> frozenset[str]:
-    return frozenset(fold(_data()["auxiliaries"]).split())
-
-
-@cache
-def _data() -> dict[str, Any]:
-    path = Path(__file__).with_name("contradictions.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return frozenset(fold(contradiction_data()["auxiliaries"]).split())

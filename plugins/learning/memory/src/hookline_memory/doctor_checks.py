@@ -26,7 +26,7 @@ def notes_check(note_paths: NotePaths, limit: int) -> CheckResult:
         return CheckResult(
             True,
             f"Too long to be read completely: {shown}.",
-            "Shorten it by hand, or raise plugins.memory.notes_max_chars.",
+            "Shorten it, or raise plugins.memory.notes_max_chars.",
             hint=True,
         )
     summary = f"{count_of(count, 'file')} of notes, all readable." if count else "No notes yet."

@@ -2,12 +2,13 @@
 
 To lose nothing, only two cases count: both have the same words in the same order, except for
 articles and the like; or the newer fact continues the older one by a few words. Facts that differ
-in a negation are never duplicates.
+in a negation or a sign are never duplicates.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 from .terms import negations, whole_words
@@ -16,6 +17,9 @@ MAX_ADDED_SHARE = 1.0
 """Words that a duplicate may add, as a share of the older fact's words."""
 MIN_WORDS = 2
 """Words that the older fact must have for that."""
+
+
+_NEGATIVE = re.compile(r"(?<!\S)[-−]\d[\d.,]*")
 
 
 def common_words(new: str) -> str:
@@ -37,6 +41,8 @@ def compare_facts(old: str, new: str) -> bool | None:
     before, after = whole_words(old), whole_words(new)
     if not before or not after:
         return False if old.casefold() == new.casefold() else None
+    if _NEGATIVE.findall(old) != _NEGATIVE.findall(new):
+        return None
     if negations(old) != negations(new) or after[: len(before)] != before:
         return None
     added = len(after) - len(before)

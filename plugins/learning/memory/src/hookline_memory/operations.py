@@ -13,7 +13,6 @@ from .facts import CATEGORIES
 from .text import one_line, storable
 
 NOTE_ACTIONS = ("add", "replace", "remove")
-FACT_ACTIONS = ("remember", "forget")
 ACTIONS = (*NOTE_ACTIONS, "remember", "recall", "forget", "batch")
 MAX_TTL_DAYS = 1_000_000
 """Days after which a fact may expire."""

@@ -13,6 +13,7 @@ from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Badge,
@@ -36,9 +37,11 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    format_number,
     identity,
     query_params,
     read_form,
+    t,
 )
 
 from .change_log import ChangeSource
@@ -54,9 +57,9 @@ ROWS_PER_PAGE = 50
 """Facts or log entries on one page."""
 MAX_LOG_ENTRIES = 10_000
 """Log entries that the page shows."""
-EVERY_CHAT = "every chat"
+EVERY_CHAT = N_("every chat")
 """Shown as the chat of global notes."""
-KINDS = ("note", "fact")
+KINDS = (N_("note"), N_("fact"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class MemoryPages:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages and the targets of their forms."""
         create_tables(self._host, "entry", number=0)
-        page = Page("Memory", order=50)
+        page = Page("Memory", "Settings", order=50)
         register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
         register(SiteRoute("GET", "/memory/log", self.log, auth="person"))
         register(SiteRoute("POST", "/memory/add", self.add))
@@ -106,40 +109,44 @@ class MemoryPages:
             *(Text(f"{problem}.", "warning") for problem in problems if who.is_operator),
             Stats(
                 [
-                    Stat("Notes", f"{len(notes):,}", "in the prompt of every session"),
-                    Stat("Facts", f"{len(facts):,}", "recalled when relevant"),
-                    Stat("Profiles", f"{len(others):,}", "of the people in each chat"),
+                    Stat(
+                        t("Notes"), format_number(len(notes)), t("in the prompt of every session")
+                    ),
+                    Stat(t("Facts"), format_number(len(facts)), t("recalled when relevant")),
+                    Stat(
+                        t("Profiles"), format_number(len(others)), t("of the people in each chat")
+                    ),
                 ]
             ),
-            Actions([Action("Change log", "/memory/log", get=True)]),
-            Form("/memory", [Field("q", "Search", value=words)], "Search", get=True),
+            Actions([Action(t("Change log"), "/memory/log", get=True)]),
+            Form("/memory", [Field("q", t("Search"), value=words)], t("Search"), get=True),
             _notes(notes, words),
             self._facts(request, facts, words),
             _profiles(others),
         ]
         if who.is_operator:
             query = fields or _fields({}, [EVERY_CHAT, *chats, f"{TERMINAL}:default"])
-            title = "Add a note or fact"
-            adding = Form("/memory/add", query, "Add")
+            title = t("Add a note or fact")
+            adding = Form("/memory/add", query, t("Add"))
             parts.append(Group(title, [adding], open=bool(fields)))
         intro = (
-            "What Hookline remembers, and where it is from."
+            t("What Hookline remembers, and where it is from.")
             if who.is_operator
-            else "What Hookline remembers about your chats."
+            else t("What Hookline remembers about your chats.")
         )
-        return View("Memory", parts, intro, status=422 if fields else 200)
+        return View(t("Memory"), parts, intro, status=422 if fields else 200)
 
     def _facts(self, request: RequestLike, facts: Sequence[Mapping[str, Any]], words: str) -> Table:
         paging = Paging.from_request(request, "/memory", ROWS_PER_PAGE)
-        nothing = "No facts yet. Hookline learns them as you chat, or you can add one below."
+        nothing = t("No facts yet. Hookline learns them as you chat, or you can add one below.")
         return Table(
-            ["Fact", "Category", "Confidence", "Chat", "Source", "Learned"],
+            [t("Fact"), t("Category"), t("Confidence"), t("Chat"), t("Source"), t("Learned")],
             [
                 Row(
                     [
                         row["text"],
                         Badge(row["category"]),
-                        f"{round(100 * row['confidence'])}\N{NO-BREAK SPACE}%",
+                        f"{round(100 * row['confidence'])}%",
                         row["chat"],
                         _from(row),
                         _when(row["at"]),
@@ -148,8 +155,8 @@ class MemoryPages:
                 )
                 for row in paging.slice(facts)
             ],
-            title="Facts",
-            empty=f"No facts match “{words}”." if words else nothing,
+            title=t("Facts"),
+            empty=t("No facts match “{words}”.", words=words) if words else nothing,
             more=paging.link(len(facts) - paging.offset),
         )
 
@@ -160,12 +167,12 @@ class MemoryPages:
         chat = self._chat(form.get("chat", ""))
         errors: dict[str, str] = {}
         if kind not in KINDS:
-            errors["kind"] = "Choose note or fact."
+            errors["kind"] = t("Choose note or fact.")
         if chat is None and kind == "fact":
-            errors["chat"] = "Choose the chat that the fact belongs to."
+            errors["chat"] = t("Choose the chat that the fact belongs to.")
         ttl = _seconds(form.get("days", ""), errors)
         if not form.get("text", "").strip():
-            errors["text"] = "Enter what to remember."
+            errors["text"] = t("Enter what to remember.")
         result = ""
         if not errors:
             operation = Operation(
@@ -190,14 +197,14 @@ class MemoryPages:
         form, who = await read_form(request), identity(request)
         chat, kind = self._chat(form.get("chat", "")), form.get("kind", "")
         if not _visible(who, form.get("chat", "")) or kind not in KINDS:
-            raise Problem(404, "not_found", "Not found.")
+            raise Problem(404, "not_found", t("Not found."))
         action = "remove" if kind == "note" else "forget"
         operation = Operation(action, old_text=form.get("what", ""))
         try:
             result = await self._apply(who, chat or Chat(TERMINAL, "default"), operation)
         except InvalidOperation as error:
             return Redirect("/memory", _sentence(error), "bad")
-        return Redirect("/memory", f"{result} You can undo this in the change log.")
+        return Redirect("/memory", f"{result} {t('You can undo this in the change log.')}")
 
     async def _apply(self, who: Identity, chat: Chat, operation: Operation) -> str:
         origins = () if who.is_operator else (Origin("person", who.person),)
@@ -211,7 +218,7 @@ class MemoryPages:
         paging = Paging.from_request(request, "/memory/log", ROWS_PER_PAGE)
         rows = [row for row in await self._rows.log(MAX_LOG_ENTRIES) if _visible(who, row["chat"])]
         table = Table(
-            ["When", "Change", "Chat", "Source"],
+            [t("When"), t("Change"), t("Chat"), t("Source")],
             [
                 Row(
                     [_when(row["at"]), _summary(row), row["chat"], _from(row)],
@@ -220,12 +227,12 @@ class MemoryPages:
                 )
                 for row in paging.slice(rows)
             ],
-            empty="No changes yet.",
+            empty=t("No changes yet."),
             more=paging.link(len(rows) - paging.offset),
         )
-        crumbs = (Link("Memory", "/memory"),)
-        intro = "Everything that was learned, changed or forgotten, newest first."
-        return View("Memory change log", [table], intro, crumbs)
+        crumbs = (Link(t("Memory"), "/memory"),)
+        intro = t("Everything that was learned, changed or forgotten, newest first.")
+        return View(t("Memory change log"), [table], intro, crumbs)
 
     async def undo(self, request: RequestLike) -> Redirect:
         """``POST /memory/undo``: ``number``"""
@@ -233,12 +240,12 @@ class MemoryPages:
         if not who.is_operator:
             rows = await self._rows.log(MAX_LOG_ENTRIES)
             if not any(row["number"] == number and _visible(who, row["chat"]) for row in rows):
-                raise Problem(404, "not_found", "Entry not found.")
+                raise Problem(404, "not_found", t("Entry not found."))
         try:
             await self._rows.undo(number)
         except InvalidOperation as error:
             return Redirect("/memory/log", _sentence(error), "bad")
-        return Redirect("/memory/log", "Undone. To redo it, undo the newest entry.")
+        return Redirect("/memory/log", t("Undone. To redo it, undo the newest entry."))
 
     def _chat(self, label: str) -> Chat | None:
         return Chat.named(label, [channel.name for channel in self._host.channels()])
@@ -260,24 +267,24 @@ def _matches(text: str, words: str) -> bool:
 
 
 def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
-    nothing = "No notes yet. Hookline learns them as you chat, or you can add one below."
+    nothing = t("No notes yet. Hookline learns them as you chat, or you can add one below.")
     return Table(
-        ["Note", "Chat", "Source", "Learned"],
+        [t("Note"), t("Chat"), t("Source"), t("Learned")],
         [
             Row(
-                [row["text"], row["chat"] or EVERY_CHAT, _from(row), _when(row["at"])],
+                [row["text"], row["chat"] or t(EVERY_CHAT), _from(row), _when(row["at"])],
                 [_forget_action("note", row, row["text"])],
             )
             for row in notes
         ],
-        title="Notes",
-        empty=f"No notes match “{words}”." if words else nothing,
+        title=t("Notes"),
+        empty=t("No notes match “{words}”.", words=words) if words else nothing,
     )
 
 
 def _profiles(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
-        ["Chat", "Profile", "Updated"],
+        [t("Chat"), t("Profile"), t("Updated")],
         [
             Row([Link(row["chat"], build_path(row["kind"], chat=row["chat"])), row["text"]])
             if row["at"] is None
@@ -290,8 +297,8 @@ def _profiles(rows: Sequence[Mapping[str, Any]]) -> Table:
             )
             for row in rows
         ],
-        title="Profiles",
-        empty="No profiles yet. Hookline writes one after a few messages in a chat.",
+        title=t("Profiles"),
+        empty=t("No profiles yet. Hookline writes one after a few messages in a chat."),
     )
 
 
@@ -299,8 +306,8 @@ def _from(row: Mapping[str, Any]) -> str | Link:
     """Who or what a row came from; a link to the session if it is known."""
     others = author_note(origins_from_json(row.get("origins")))
     if not row["session"]:
-        return others or ("web page" if row["at"] else "added by hand")
-    turn = f"turn {row['turn']}" if row["turn"] else "session"
+        return others or (t("web page") if row["at"] else t("added by hand"))
+    turn = t("turn {turn}", turn=row["turn"]) if row["turn"] else t("session")
     text = f"{turn}, {others}" if others else turn
     return Link(text, build_path("sessions", row["session"]))
 
@@ -311,12 +318,12 @@ def _when(at: float | None) -> Timestamp | None:
 
 def _forget_action(kind: str, row: Mapping[str, Any], what: str) -> Action:
     fields = {"kind": kind, "chat": row["chat"], "what": what}
-    question = f"Forget “{one_line(row['text'], 80)}”?"
-    return Action("Forget", "/memory/forget", fields, question, "danger")
+    question = t("Forget “{text}”?", text=one_line(row["text"], 80))
+    return Action(t("Forget"), "/memory/forget", fields, question, "danger")
 
 
 def _undo_action(row: Mapping[str, Any]) -> Action:
-    return Action("Undo", "/memory/undo", {"number": str(row["number"])})
+    return Action(t("Undo"), "/memory/undo", {"number": str(row["number"])})
 
 
 def _summary(row: Mapping[str, Any]) -> str:
@@ -348,7 +355,9 @@ def _seconds(days: str, errors: dict[str, str]) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number <= MAX_TTL_DAYS:
-        errors["days"] = f"Enter a number of days up to {MAX_TTL_DAYS:,}, or leave it empty."
+        errors["days"] = t(
+            "Enter a number of days up to {days}, or leave it empty.", days=MAX_TTL_DAYS
+        )
         return None
     return number * 86_400
 
@@ -357,29 +366,38 @@ def _fields(
     given: Mapping[str, str], chats: Sequence[str], errors: Mapping[str, str] | None = None
 ) -> list[Field]:
     wrong = errors or {}
-    help_ = "A note is in the prompt of every session. A fact is recalled when relevant."
-    days_help = "Days until a fact is forgotten. Leave empty for never."
+    help_ = t("A note is in the prompt of every session. A fact is recalled when relevant.")
+    days_help = t("Days until a fact is forgotten. Leave empty for never.")
     names = list(dict.fromkeys(chats))
     chosen = given.get("chat", EVERY_CHAT)
     category = given.get("category", "knowledge")
     return [
         Field(
-            "text", "Text", "long", given.get("text", ""), required=True, error=_at(wrong, "text")
+            "text",
+            t("Text"),
+            "long",
+            given.get("text", ""),
+            required=True,
+            error=_at(wrong, "text"),
         ),
         Field(
             "kind",
-            "Type",
+            t("Type"),
             "choice",
             given.get("kind", "note"),
             KINDS,
             help_,
             error=_at(wrong, "kind"),
         ),
-        Field("chat", "Chat", "choice", chosen, names, error=_at(wrong, "chat")),
-        Field("category", "Category", "choice", category, CATEGORIES),
+        Field(
+            *("chat", t("Chat"), "choice", chosen, names),
+            error=_at(wrong, "chat"),
+            labels={EVERY_CHAT: t(EVERY_CHAT)},
+        ),
+        Field("category", t("Category"), "choice", category, CATEGORIES),
         Field(
             "days",
-            "Forget after (days)",
+            t("Forget after (days)"),
             "number",
             given.get("days", ""),
             (),

@@ -68,7 +68,7 @@ class NotesBudget:
 
 
 class Memory(Plugin[MemoryConfig]):
-    """Notes in every prompt, and facts recalled when they are relevant."""
+    "Remembers: notes in every prompt, and facts recalled when relevant."
 
     _turn_view: TurnMemoryView | None = None
 
@@ -184,7 +184,7 @@ class Memory(Plugin[MemoryConfig]):
 
     @command("/memory", audience="everyone", category="Knowledge")
     async def slash_memory(self, ctx: Context, args: str) -> str:
-        """Show the notes and facts of this chat; /memory forget TEXT or #N."""
+        """Show this chat's notes and facts; /memory forget TEXT or #N."""
         return await self._slash().run(ctx, args)
 
     def _slash(self) -> MemoryCommand:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -32,6 +32,8 @@ STEM_MARK = "≈"
 """Prefix of a stem in the index, which distinguishes it from a word."""
 MAX_WORD_CHARS = 40
 """Characters of a word that are used."""
+_BLANK_IN_RUN = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff])\s+(?=[\u3040-\u30ff\u3400-\u9fff])")
+"""A blank between Chinese or Japanese letters, which means nothing."""
 _FOLDED_AWAY = re.compile(
     "[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u0670\u200b-\u200f\u2060]"
 )
@@ -74,7 +76,7 @@ def terms(text: str) -> list[Term]:
     """Return the terms of ``text`` in order, without stop words."""
     language = _language()
     found: list[Term] = []
-    for match in language.pieces.finditer(fold(text)):
+    for match in _pieces(text):
         if match["joined"]:
             found += _pairs(match["joined"], language)
         elif (word := _quotable(match["word"])) not in language.stop:
@@ -84,8 +86,8 @@ def terms(text: str) -> list[Term]:
 
 def index_terms(text: str) -> str:
     """Return ``text`` as it is indexed: words and marked stems, separated by blanks."""
-    language, found = _language(), terms(text)
-    runs = [match["joined"] or "" for match in language.pieces.finditer(fold(text))]
+    found = terms(text)
+    runs = [match["joined"] or "" for match in _pieces(text)]
     stems = dict.fromkeys([*(term.stem for term in found), *"".join(runs)])
     words = dict.fromkeys(term.word for term in found)
     return " ".join([*words, *(f"{STEM_MARK}{stem}" for stem in stems)])
@@ -105,13 +107,17 @@ def negations(text: str) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     """Return the words of ``text`` in order; a run of text without spaces is one word."""
-    pieces = _language().pieces.finditer(fold(text))
-    return [match["joined"] or _quotable(match["word"]) for match in pieces]
+    return [match["joined"] or _quotable(match["word"]) for match in _pieces(text)]
 
 
 def whole_words(text: str) -> list[str]:
     """Return the words of ``text`` as :func:`split_words` does, without fillers."""
     return [word for word in split_words(text) if word not in _language().fillers]
+
+
+def _pieces(text: str) -> Iterator[re.Match[str]]:
+    """Yield the words and runs of a text."""
+    return _language().pieces.finditer(_BLANK_IN_RUN.sub("", fold(text)))
 
 
 def fold(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hookline_hookspecs import Host
-from hookline_hookspecs.web import Group, Link, Row, Table, Timestamp, View
+from hookline_hookspecs.web import Group, Link, Row, Table, Timestamp, View, t
 
 
 class TurnMemoryView:
@@ -31,6 +31,6 @@ class TurnMemoryView:
         ]
         if not cells:
             return None
-        more = Link("Memory change log", "/memory/log")
-        table = Table(["Change", "Text", "Source", "When"], cells, more=more)
-        return View("Turn", [Group("Learned from this turn", [table])])
+        more = Link(t("Memory change log"), "/memory/log")
+        table = Table([t("Change"), t("Text"), t("Source"), t("When")], cells, more=more)
+        return View(t("Turn"), [Group(t("Learned from this turn"), [table])])

@@ -44,12 +44,8 @@ COMPACTION_TIMEOUT = 100.0
 class ReviewConfig(BaseModel):
     """Limits of reviews."""
 
-    timeout: float = Field(default=300.0, gt=0, description="Seconds for one review.")
-    keep_days: float = Field(
-        default=7.0,
-        ge=0,
-        description="Days for which reviews and the counts of idle sessions are kept.",
-    )
+    timeout: float = Field(default=300.0, gt=0, description="Maximum seconds for one review.")
+    keep_days: float = Field(default=7.0, ge=0, description="Days that reviews are kept.")
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic
 
 FIRST_PAUSE = 2.0
@@ -13,8 +12,7 @@ MAX_PAUSE = 300.0
 class CircuitBreaker:
     """Open for a while after a failure, longer after each; a success closes it."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._until = 0.0
         self._pause = 0.0
         self.why = ""
@@ -22,14 +20,14 @@ class CircuitBreaker:
     @property
     def open(self) -> bool:
         """True if no request should be made now."""
-        return self._clock() < self._until
+        return monotonic() < self._until
 
     def failed(self, why: str) -> bool:
         """Record a failure; return True if it is the first in a row."""
         first = not self._pause
         if not self.open:
             self._pause = min(MAX_PAUSE, self._pause * 2 or FIRST_PAUSE)
-            self._until = self._clock() + self._pause
+            self._until = monotonic() + self._pause
         self.why = why
         return first
 

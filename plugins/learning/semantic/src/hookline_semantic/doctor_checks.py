@@ -34,7 +34,7 @@ async def embeddings_check(
         took = perf_counter() - began
         changed = await parts.store.model_change(vector)
     except TimeoutError:
-        return CheckResult(False, f"no vector within {CHECK_TIMEOUT:g} s", FIX)
+        return CheckResult(False, f"no answer within {CHECK_TIMEOUT:g} s", FIX)
     except HooklineError as error:
         return CheckResult(False, str(error), FIX)
     if changed:

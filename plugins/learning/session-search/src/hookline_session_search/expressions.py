@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .inflection import prefix
+from .inflection import forms as inflected
 from .tokens import SearchQuery, without_marks, word_tokens
 
 MAX_TOKEN_CHARS = 500
@@ -42,9 +42,9 @@ def _with_prefixes(words: Iterable[str]) -> list[Expression]:
     forms = []
     for word in words:
         forms.append(_word(word))
-        if start := prefix(word):
-            # SQLite compares only Latin letters without accents.
-            forms += map(_prefix, dict.fromkeys([start, word[: len(start)]]))
+        _, starts, short = inflected(word)
+        forms += map(_prefix, starts)
+        forms += map(_word, short)
     return forms
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from .tokens import without_marks, word_tokens
+from .word_forms import other_forms
 
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "LATIN": (
@@ -34,14 +36,45 @@ MAX_WORD_CHARS = 40
 """Characters of a word that has a stem."""
 
 
+@lru_cache(maxsize=1_000)
+def forms(word: str) -> tuple[frozenset[tuple[str, str]], tuple[str, ...], tuple[str, ...]]:
+    """Return the stems of a query's word in all its forms, the letters that words with these stems
+    begin with, and the forms that are too short for that."""
+    own, starts, short = stems(word), _starts(word), list[str]()
+    if not all(unicodedata.category(char)[0] in "LM" for char in word):
+        return own, (), ()
+    for form in sorted(other_forms(word)):
+        own |= stems(form)
+        if found := _starts(form):
+            starts += found
+        else:
+            short.append(form)
+    different = dict.fromkeys(starts)
+    kept = (
+        one for one in different if not any(one[:size] in different for size in range(len(one)))
+    )
+    return own, tuple(kept), tuple(short)
+
+
+def _starts(word: str) -> list[str]:
+    """Return the prefix without and with accents: SQLite compares only Latin letters without."""
+    start = prefix(word)
+    return [start, word[: len(start)]] if start else []
+
+
 def prefix(word: str) -> str:
-    """Return the letters that every form of the word begins with; empty if it has one form."""
+    """Return the letters that the word and its stems begin with; empty if they are too few.
+
+    A stem that begins differently is of a language that is not the word's.
+    """
+    start = bare = without_marks(word)
     if not (found := stems(word)):
         return ""
-    start = without_marks(word)
     for _, stem in found:
-        while not stem.startswith(start):
-            start = start[:-1]
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(bare, stem, strict=False))
+        common = "".join(letter for letter, _ in same)
+        if len(common) >= MIN_STEM_CHARS:
+            start = min(start, common, key=len)
     if len(start) > MAX_EXACT_PREFIX_CHARS:
         start = start[:-1]
     return start if len(start) >= MIN_STEM_CHARS else ""

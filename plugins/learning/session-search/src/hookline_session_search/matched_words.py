@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .inflection import prefix, stems
+from .inflection import forms as inflected
+from .inflection import stems
 from .tokens import SearchQuery, index_text, without_marks, word_tokens
 
 
@@ -19,8 +20,9 @@ class MatchedWords:
 
 def match_words(query: SearchQuery, text: str) -> MatchedWords:
     """Compare a message with a query, word by word."""
-    tokens = without_marks(index_text(text)).split()
-    line, different = f" {' '.join(tokens)} ", sorted(set(tokens))
+    tokens = {token: without_marks(token) for token in index_text(text).split()}
+    line = f" {without_marks(index_text(text))} "
+    line, different = " ".join(line.split()).join("  "), sorted(tokens.items())
     forms: list[str] = []
     missing: list[str] = []
     for group in query.groups:
@@ -31,11 +33,15 @@ def match_words(query: SearchQuery, text: str) -> MatchedWords:
     return MatchedWords(tuple(dict.fromkeys(forms)), tuple(missing))
 
 
-def _forms(word: str, line: str, different: list[str]) -> list[str]:
-    """Return the forms of ``word`` in a text: its tokens in one line, and the different ones."""
+def _forms(word: str, line: str, different: list[tuple[str, str]]) -> list[str]:
+    """Return the forms of ``word`` in a text: its tokens in one line, and the different ones, each
+    with the same without accents."""
     if f" {without_marks(' '.join(word_tokens(word)))} " in line:
         return [word]
-    if not (start := prefix(word)):
-        return []
-    own = stems(word)
-    return [token for token in different if token.startswith(start) and stems(token) & own]
+    own, starts, short = inflected(word)
+    exact = {without_marks(form) for form in short}
+    return [
+        bare
+        for token, bare in different
+        if bare in exact or (starts and bare.startswith(starts) and stems(token) & own)
+    ]

@@ -118,18 +118,20 @@ class SessionSearch(Plugin):
 
     async def _answer(self, request: SearchRequest, around: int) -> ToolOutput:
         from .search import render_hits, search, search_any_word
+        from .tokens import in_pairs
 
+        query = request.query
         storage = self.host.storage
         semantic = self.host.services.get(SemanticIndex)
         found = await search(storage, self._index, request, semantic)
-        if not found.hits and len(request.query.groups) > 1:
+        if not found.hits and (len(query.groups) > 1 or in_pairs(query) != query):
             found = await search_any_word(storage, self._index, request)
         if not found.complete:
             self._continue_indexing()
         hits = await render_hits(storage, found, around)
         where = "this chat" if request.chat else "any chat"
         text = hits.text or f"No message of {where} contains all of that."
-        notes = _notes(found, request.query, where)
+        notes = _notes(found, query, where)
         return ToolOutput(text, notes=notes, data=hits.data, origins=hits.origins)
 
     async def _catch_up(self) -> None:

@@ -16,7 +16,7 @@ from .expressions import Expression
 from .index import MAX_BATCHES_PER_SEARCH, MessageIndex, chat_number
 from .matched_words import match_words
 from .snippet import shortened, snippet
-from .tokens import SearchQuery
+from .tokens import SearchQuery, in_pairs
 
 CORPUS = "sessions"
 """The name of the corpus of messages in semantic search."""
@@ -94,6 +94,9 @@ async def search_any_word(
     wide = replace(request, limit=MAX_CHECKED)
     rows = await _current_rows(storage, index, wide, expressions.any_word(request.query))
     hits = [hit for hit in _checked(rows, request) if hit.words]
+    pairs = in_pairs(request.query)
+    if not hits and pairs != request.query:
+        return await search_any_word(storage, index, replace(request, query=pairs))
     hits.sort(key=lambda hit: len(hit.missing))
     return SearchResult(hits[: request.limit], not rows[0]["older"], partial=bool(hits))
 

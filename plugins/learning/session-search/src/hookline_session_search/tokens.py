@@ -21,6 +21,10 @@ MAX_TOKENS_PER_WORD = 64
 _DATA = tomllib.loads(Path(__file__).with_name("scripts.toml").read_text(encoding="utf-8"))
 _SYMBOL = re.compile(r"[^\w\s]|_")
 _TOKEN_CHAR = re.compile(rf"[{_DATA['alone']}]|[^\w\s]|_")
+_SCRIPT_BORDER = re.compile(
+    rf"(?<=[{_DATA['alone']}])(?=[a-z0-9]{{2}})|(?<=[a-z0-9]{{2}})(?=[{_DATA['alone']}])"
+)
+_PAIR = re.compile(rf"[{_DATA['alone']}]{{2}}|[{_DATA['alone']}]")
 _EQUAL_CHARS = str.maketrans(_DATA["same"])
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 """Soft hyphens, joiners, direction marks and variation selectors: invisible, so never typed."""
@@ -42,6 +46,19 @@ class SearchQuery:
     def words(self) -> tuple[str, ...]:
         """The words of all groups."""
         return tuple(word for group in self.groups for word in group)
+
+
+def in_pairs(query: SearchQuery) -> SearchQuery:
+    """Return the query with runs of Chinese, Japanese and the like divided into pairs of letters.
+
+    A run may be several words, and which ones only a dictionary knows.
+    """
+    groups: list[tuple[str, ...]] = []
+    for group in query.groups:
+        pairs = _PAIR.findall(group[0]) if len(group) == 1 else []
+        is_run = len(pairs) > 1 and "".join(pairs) == group[0]
+        groups += [(pair,) for pair in pairs] if is_run else [group]
+    return SearchQuery(tuple(dict.fromkeys(groups))[:MAX_WORDS], query.left_out)
 
 
 def fold(text: str) -> str:
@@ -111,13 +128,21 @@ def _group_words(text: str) -> list[tuple[str, ...]]:
         if part == "OR" and groups and not joins and place < len(given):
             joins = True
             continue
-        for word in fold(part).split():
+        for word in _split_scripts(fold(part)):
             if joins:
                 groups[-1] += (word,)
             else:
                 groups.append((word,))
             joins = False
     return groups
+
+
+def _split_scripts(folded: str) -> list[str]:
+    """Return words of which none has both letters of a script without blanks and others.
+
+    Nobody writes a blank between them, so a message may have them in another order.
+    """
+    return _SCRIPT_BORDER.sub(" ", folded).split()
 
 
 def _is_long(word: str) -> bool:

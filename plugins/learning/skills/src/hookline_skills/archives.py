@@ -41,10 +41,14 @@ _COMPRESSED: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
 
 
 class SourceFiles(dict[str, bytes]):
-    """Files by path, each checked when it is added."""
+    """Files by path, each checked when it is added.
+
+    ``oversized`` are the paths of files that are too large to be read.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.oversized: list[str] = []
         self._bytes = 0
         self._keys: set[str] = set()
 
@@ -55,17 +59,20 @@ class SourceFiles(dict[str, bytes]):
             size: bytes, as the source declares them.
 
         Raises:
-            Refused: its path or its size is not acceptable.
+            Refused: its path is not acceptable, or there are too many files.
         """
         try:
             parts = safe_files.split_path(path)
         except safe_files.BadPath as error:
             raise Refused(f"the source contains an invalid path: {error}") from None
-        if size > MAX_FILE_BYTES:
-            raise Refused(f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
-        if len(self) >= MAX_FILES:
+        if len(self) + len(self.oversized) >= MAX_FILES:
             raise Refused(f"the source has more than {MAX_FILES:,} files")
-        return not any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts)
+        if any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts):
+            return False
+        if size > MAX_FILE_BYTES:
+            self.oversized.append("/".join(parts))
+            return False
+        return True
 
     def add(self, path: str, stream: IO[bytes]) -> None:
         """Read a file that was accepted. Raises ``Refused``."""

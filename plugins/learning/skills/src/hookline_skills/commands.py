@@ -133,7 +133,10 @@ async def install(
         bool, typer.Option("--lenient", help="Install even if validation fails.")
     ] = False,
 ) -> None:
-    """Install skills from a folder, archive or Git URL. Each is validated and scanned first."""
+    """Install skills from a folder, archive or Git URL.
+
+    Each is validated and scanned first.
+    """
     from .installer import InstallRequest, SkillInstaller
 
     parts = plugin.parts

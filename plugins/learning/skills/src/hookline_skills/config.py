@@ -15,7 +15,7 @@ class SkillsConfig(BaseModel):
 
     matches: int = Field(3, ge=0, description="Maximum number of skills added to one message.")
     threshold: float = Field(
-        0.18, ge=0, le=1, description="Score from which a skill matches a message, 0 to 1."
+        0.18, ge=0, le=1, description="Minimum score at which a skill matches a message, 0 to 1."
     )
     budget_tokens: int = Field(
         16_000, ge=0, description="Maximum tokens of all skills added to one message."
@@ -30,7 +30,7 @@ class SkillsConfig(BaseModel):
         25, ge=1, description="Maximum number of skills made by the agent."
     )
     writers: Literal["everyone", "operator"] = Field(
-        "operator", description="Whose chats may make the agent write skills."
+        "operator", description="Whose chats may lead the agent to write skills."
     )
     allow_editing_hand_written: bool = Field(
         False, description="Allow the agent to change skills it did not make."
@@ -38,9 +38,12 @@ class SkillsConfig(BaseModel):
     archive_after_days: float = Field(
         30, gt=0, description="Days without use after which the agent's skills are archived."
     )
-    versions: int = Field(20, ge=1, description="Number of versions kept of each skill.")
+    versions: int = Field(20, ge=1, description="Versions kept of each skill.")
     team: str | None = Field(
-        None, description="The team's store: `postgres` (the configured store) or `git+URL`."
+        None,
+        description=(
+            "Where the team keeps its skills: `postgres` (the configured store) or `git+URL`."
+        ),
     )
     trust: list[str] = Field([], description="Public keys of the reviewers whose approvals count.")
 

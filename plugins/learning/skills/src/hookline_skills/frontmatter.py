@@ -23,7 +23,7 @@ MAX_NESTING = 50
 """Lists and mappings within each other; reading deeper ones takes seconds."""
 _PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(\S.*)")
 
-_FIELD = re.compile(r"([A-Za-z][\w-]*):(?=\s|$)(.*)")
+_FIELD = re.compile(r"\t*([A-Za-z][\w-]*):(?=\s|$)(.*)|\t*((?i:name|description)):(.*)")
 
 
 class InvalidFrontMatter(ValueError):
@@ -85,7 +85,7 @@ def split_front_matter(text: str) -> tuple[str, str]:
     Raises:
         InvalidFrontMatter: the text does not start with front matter.
     """
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.lstrip("\ufeff\r\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip() != FENCE:
         raise InvalidFrontMatter(
             "it must begin with a line --- and the fields name and description"
@@ -134,9 +134,21 @@ def _loaded(front: str) -> tuple[dict[str, Any], list[str]]:
                     f"its front matter is not valid YAML: {yaml_problem(error)}"
                 ) from None
             warnings = [f"its front matter is not valid YAML ({yaml_problem(error)})"]
-    if not isinstance(values, dict):
+    plain = _plain_fields(front)
+    if plain.get("description") and not (_lower_fields(values) or {}).get("description"):
+        values, warnings = plain, ["its description is not what YAML reads; write it in quotes"]
+    fields = _lower_fields(values)
+    if fields is None:
         raise InvalidFrontMatter("its front matter must consist of lines `field: value`")
-    return {str(key): value for key, value in values.items() if isinstance(key, str)}, warnings
+    return fields, warnings
+
+
+def _lower_fields(values: Any) -> dict[str, Any] | None:
+    """Return the fields, those of agentskills.io in lower case; None if there are no fields."""
+    if not isinstance(values, dict):
+        return None
+    keys = {key: key.lower() for key in values if isinstance(key, str)}
+    return {low if low in FIELDS else key: values[key] for key, low in keys.items()}
 
 
 class _FlatLoader(yaml.BaseLoader):
@@ -188,8 +200,8 @@ def _plain_fields(front: str) -> dict[str, str]:
     name = ""
     for line in front.split("\n"):
         if found := _FIELD.match(line):
-            name = found[1]
-            fields[name] = found[2].strip()
+            name = (found[1] or found[3]).lower()
+            fields[name] = (found[2] or found[4] or "").strip()
         elif name:
             fields[name] = f"{fields[name]} {line.strip()}".strip()
     return {key: _unquoted(value) for key, value in fields.items()}

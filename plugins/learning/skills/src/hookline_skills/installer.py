@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from hookline_gitsource import fetch_repository
 from hookline_hookspecs import HooklineError, Host, Refused
 
 from . import archives, lockfile, names, safe_files
 from .editor import KIND, SkillEditor
 from .folders import QUARANTINE_FOLDER, place_folder, remove_folder
 from .frontmatter import InvalidFrontMatter, parse_document
-from .git_source import fetch_repository
 from .history import SkillHistory, digests, snapshot
 from .library import SkillLibrary
 from .records import ChangeSource
@@ -189,7 +189,7 @@ def _load_local(source: str) -> archives.SourceFiles:
     )
 
 
-def _choose(files: Mapping[str, bytes], request: InstallRequest) -> list[InstallCandidate]:
+def _choose(files: archives.SourceFiles, request: InstallRequest) -> list[InstallCandidate]:
     """Return the requested skills of a source. Raises ``NotInstalled``."""
     candidates = sorted(_candidates(files), key=lambda candidate: not candidate.unusable)
     found = {candidate.name: candidate for candidate in candidates}
@@ -216,26 +216,33 @@ def _choose(files: Mapping[str, bytes], request: InstallRequest) -> list[Install
     return chosen
 
 
-def _candidates(files: Mapping[str, bytes]) -> list[InstallCandidate]:
+def _candidates(files: archives.SourceFiles) -> list[InstallCandidate]:
     """Every folder with a SKILL.md that is not inside another such folder."""
     tops: list[PurePosixPath] = []
-    mains = [PurePosixPath(path) for path in files if PurePosixPath(path).name in MAIN_FILES]
+    paths = [PurePosixPath(path) for path in (*files, *files.oversized)]
+    mains = [path for path in paths if path.name in MAIN_FILES]
     for main in sorted(mains, key=lambda path: (len(path.parts), str(path))):
         if not any(main.parent.is_relative_to(top) for top in tops):
             tops.append(main.parent)
     return [_candidate(files, top) for top in tops]
 
 
-def _candidate(files: Mapping[str, bytes], top: PurePosixPath) -> InstallCandidate:
+def _candidate(files: archives.SourceFiles, top: PurePosixPath) -> InstallCandidate:
     own = {
         str(PurePosixPath(path).relative_to(top)): data
         for path, data in files.items()
         if PurePosixPath(path).is_relative_to(top)
     }
-    main = next(name for name in MAIN_FILES if name in own)
+    oversized = [path for path in files.oversized if PurePosixPath(path).is_relative_to(top)]
+    main = next((name for name in MAIN_FILES if name in own), None)
+    problem = (
+        f"{oversized[0]} is larger than {archives.MAX_FILE_BYTES:,} bytes" if oversized else ""
+    )
+    if main is None:
+        return InstallCandidate(top.name, own, (), problem)
     try:
         text = safe_files.decode_text(own[main], main)
         name = names.normalize(parse_document(text).front.name) or top.name
     except (InvalidFrontMatter, safe_files.BadPath) as error:
         return InstallCandidate(top.name, own, (), f"{top / main} cannot be used: {error}")
-    return InstallCandidate(name, own, validate_text(text, name).errors)
+    return InstallCandidate(name, own, validate_text(text, name).errors, problem)

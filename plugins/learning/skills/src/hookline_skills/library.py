@@ -167,7 +167,11 @@ class SkillLibrary:
         folded = names.normalize(name).casefold()
         if name in skills:
             return skills[name]
-        return next((s for n, s in skills.items() if names.normalize(n).casefold() == folded), None)
+        found = [s for n, s in skills.items() if names.normalize(n).casefold() == folded]
+        if not found:  # ``namespace:name`` without its namespace, if only one has this name
+            ends = f":{folded}"
+            found = [s for n, s in skills.items() if names.normalize(n).casefold().endswith(ends)]
+        return found[0] if len(found) == 1 else None
 
     def _scan(self) -> None:
         """Read what changed. An unchanged folder costs one ``stat`` of its SKILL.md; skills of
@@ -184,6 +188,8 @@ class SkillLibrary:
         for folder in folders:
             for file in sorted(folder.path.glob("*/SKILL.md")):
                 name = file.parent.name
+                if folder.names and name not in folder.names:
+                    continue
                 try:
                     skill = self._read(file.parent, file.name, (0, 0, 0, 0))
                 except (
@@ -194,7 +200,9 @@ class SkillLibrary:
                 ) as error:
                     self._warn_once(name, f"of the plugin {folder.plugin} is left out: {error}")
                     continue
-                skill = replace(skill, plugin=folder.plugin, team=folder.team)
+                if folder.namespace:
+                    name = f"{folder.namespace}:{name}"
+                skill = replace(skill, name=name, plugin=folder.plugin, team=folder.team)
                 self._plugin_skills.setdefault(name, skill)
         for name in self._plugin_skills.keys() - self._skills.keys():
             self.index.add(name, self._plugin_skills[name].fields)

@@ -37,9 +37,11 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    format_number,
     path_param,
     query_params,
     read_form,
+    t,
 )
 
 from .archive import archive_skill, restore_skill
@@ -51,7 +53,6 @@ from .parts import SkillParts
 from .validation import validate
 
 SKILLS_PER_PAGE = 50
-BREADCRUMBS = (Link("Skills", "/skills"),)
 SOURCE_TONES: Mapping[str, Tone] = {
     "agent": "good",
     "installed": "neutral",
@@ -68,7 +69,7 @@ class SkillPages:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages and the targets of their forms."""
         create_tables(self._parts.host, "pins")
-        register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", order=60)))
+        register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", "Settings", order=60)))
         register(SiteRoute("GET", "/skills/{name}", self.show))
         for name, handler in (
             ("pin", self.pin),
@@ -88,28 +89,28 @@ class SkillPages:
         every = await overview(self._parts)
         rows = [row for row in every if _matches(row, words)]
         paging = Paging.from_request(request, "/skills", SKILLS_PER_PAGE)
-        nothing = (
+        nothing = t(
             "No skills yet. Hookline saves one after a task worth repeating, or install one below."
         )
         parts: list[Part] = [
-            Form("/skills", [Field("q", "Search", value=words)], "Search", get=True),
+            Form("/skills", [Field("q", t("Search"), value=words)], t("Search"), get=True),
             Table(
-                ["Skill", "Description", "Source", "State", "Uses", "Last used"],
+                [t("Skill"), t("Description"), t("Source"), t("State"), t("Uses"), t("Last used")],
                 [_row(row) for row in paging.slice(rows)],
-                empty=f"No skills match “{words}”." if words else nothing,
-                more=paging.link(len(rows) - paging.offset, "More"),
+                empty=t("No skills match “{words}”.", words=words) if words else nothing,
+                more=paging.link(len(rows) - paging.offset, t("More")),
             ),
         ]
         if left_out := self._parts.library.left_out():
             unusable = [Row([name, reason]) for name, reason in left_out.items()]
-            parts.append(Table(["Folder", "Problem"], unusable, "Unusable folders"))
-        help_ = "A folder, an archive or an https URL. For git, add #BRANCH or #TAG."
-        field = source or Field("source", "From", help=help_, required=True)
-        replacing = Field("replace", "Replace an existing skill of that name", "switch")
-        install = Form("/skills/install", [field, replacing], "Install")
-        parts.append(Group("Install a skill", [install], open=source is not None))
-        intro = "Saved procedures, added to a message when relevant."
-        return View("Skills", parts, intro, status=422 if source else 200)
+            parts.append(Table([t("Folder"), t("Problem")], unusable, t("Unusable folders")))
+        help_ = t("A folder, an archive or an https URL. For git, add #BRANCH or #TAG.")
+        field = source or Field("source", t("From"), help=help_, required=True)
+        replacing = Field("replace", t("Replace an existing skill of that name"), "switch")
+        install = Form("/skills/install", [field, replacing], t("Install"))
+        parts.append(Group(t("Install a skill"), [install], open=source is not None))
+        intro = t("Saved procedures, added to a message when relevant.")
+        return View(t("Skills"), parts, intro, status=422 if source else 200)
 
     async def show(self, request: RequestLike) -> View:
         """``GET /skills/NAME[?version=N]``"""
@@ -120,15 +121,15 @@ class SkillPages:
         except (SkillNotFound, KeyError) as error:
             if number is None and name in archived_names(self._parts.root):
                 return await self._archived(name)
-            fix = "Find it under Skills."
+            fix = t("Find it under Skills.")
             raise Problem(404, "not_found", _sentence(error), fix) from None
         versions = await self._parts.history.versions(name)
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("Source", found["origin"], found["source"]),
-                    Stat("Uses", f"{found['uses']:,}"),
-                    Stat("Versions", f"{len(versions):,}"),
+                    Stat(t("Source"), found["origin"], found["source"]),
+                    Stat(t("Uses"), format_number(found["uses"])),
+                    Stat(t("Versions"), format_number(len(versions))),
                 ]
             )
         ]
@@ -136,23 +137,30 @@ class SkillPages:
             parts += [Actions(_actions(found)), *await self._verdict(name, found)]
         else:
             fields = {"version": str(number)}
-            question = f"Restore version {number} of {name}? The current text is kept as a version."
-            label, path = f"Restore version {number}", _path(name, "restore")
+            question = t(
+                "Restore version {number} of {name}? The current text is kept as a version.",
+                number=number,
+                name=name,
+            )
+            label, path = t("Restore version {number}", number=number), _path(name, "restore")
             restore = Action(label, path, fields, question, "primary")
-            current = Action("Current version", build_path("skills", name), get=True)
+            current = Action(t("Current version"), build_path("skills", name), get=True)
             parts += [Actions([restore, current]), *await self._changes(versions, number)]
         parts += _text(found)
         parts.append(_versions(name, versions))
-        title = name if number is None else f"{name}, version {number}"
-        return View(title, parts, found["description"], BREADCRUMBS)
+        title = name if number is None else t("{name}, version {number}", name=name, number=number)
+        return View(title, parts, found["description"], (Link(t("Skills"), "/skills"),))
 
     async def _archived(self, name: str) -> View:
         """The page of an archived skill."""
-        restore = Action("Restore", _path(name, "restore"), style="primary")
+        restore = Action(t("Restore"), _path(name, "restore"), style="primary")
         versions = await self._parts.history.versions(name.partition("@")[0])
-        note = "This skill is archived. It is kept but not used."
+        note = t("This skill is archived. It is kept but not used.")
         return View(
-            name, [Text(note), Actions([restore]), _versions(name, versions)], "", BREADCRUMBS
+            name,
+            [Text(note), Actions([restore]), _versions(name, versions)],
+            "",
+            (Link(t("Skills"), "/skills"),),
         )
 
     async def _verdict(self, name: str, found: Mapping[str, Any]) -> Sequence[Part]:
@@ -162,10 +170,10 @@ class SkillPages:
         findings: list[Part] = [Text(error, "bad") for error in verdict.errors]
         findings += [Text(text, "warning") for text in (*verdict.warnings, *found["problems"])]
         findings += [
-            Text(f"Changed since it was installed: {change}.", "warning")
+            Text(t("Changed since it was installed: {change}.", change=change), "warning")
             for change in found["changes"]
         ]
-        return findings or [Text("Valid according to agentskills.io.", "good")]
+        return findings or [Text(t("Valid according to agentskills.io."), "good")]
 
     async def _changes(self, versions: Sequence[SkillVersion], number: int) -> Sequence[Part]:
         """What a version changed, file by file."""
@@ -174,24 +182,24 @@ class SkillPages:
         before = await self._parts.history.files(versions[index - 1]) if index else {}
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         diffs = [Diff(_decoded(before, path), _decoded(after, path), path) for path in changed]
-        return diffs or [Text("No files changed in this version.")]
+        return diffs or [Text(t("No files changed in this version."))]
 
     async def pin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/pin``"""
         skill = self._parts.library.find(path_param(request, "name"))
         if skill is None:
-            raise Problem(404, "not_found", "Skill not found.")
+            raise Problem(404, "not_found", t("Skill not found."))
         await self._parts.records.pin(skill.name)
         return Redirect(
             build_path("skills", skill.name),
-            f"{skill.name} is pinned: it will not be changed or archived.",
+            t("{name} is pinned: it will not be changed or archived.", name=skill.name),
         )
 
     async def unpin(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/unpin``"""
         name = path_param(request, "name")
         await self._parts.records.unpin(name)
-        return Redirect(build_path("skills", name), f"{name} is unpinned.")
+        return Redirect(build_path("skills", name), t("{name} is unpinned.", name=name))
 
     async def archive(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/archive``"""
@@ -200,13 +208,13 @@ class SkillPages:
             await archive_skill(self._parts, name)
         except (SkillNotFound, OSError) as error:
             return Redirect("/skills", _sentence(error), "bad")
-        return Redirect("/skills", f"{name} was archived.")
+        return Redirect("/skills", t("{name} was archived.", name=name))
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /skills/NAME/restore``: optionally with ``version``"""
         name, given = path_param(request, "name"), (await read_form(request)).get("version", "")
         if given and not (given.isdecimal() and len(given) < 9):
-            raise Problem(400, "bad_version", "The version must be a number.")
+            raise Problem(400, "bad_version", t("The version must be a number."))
         try:
             result = await restore_skill(self._parts, name, int(given) if given else None)
         except (SkillNotFound, KeyError, OSError) as error:
@@ -221,14 +229,14 @@ class SkillPages:
         source, replacing = form.get("source", "").strip(), form.get("replace") == "true"
         try:
             if not source:
-                raise HooklineError("enter where the skill is")
+                raise HooklineError(t("enter where the skill is"))
             await asyncio.to_thread(parts.library.root.mkdir, 0o700, True, True)
             installer = SkillInstaller(parts.host, parts.library, parts.history, parts.editor)
             names = await installer.install(InstallRequest(source, (), replacing, False))
         except (HooklineError, LookupError, OSError) as error:
-            field = Field("source", "From", value=source, required=True, error=_sentence(error))
+            field = Field("source", t("From"), value=source, required=True, error=_sentence(error))
             return await self._list(request, field)
-        return Redirect("/skills", f"Installed: {', '.join(names)}.")
+        return Redirect("/skills", t("Installed: {names}.", names=", ".join(names)))
 
 
 def _row(row: Mapping[str, Any]) -> Row:
@@ -248,13 +256,13 @@ def _row(row: Mapping[str, Any]) -> Row:
 def _actions(row: Mapping[str, Any]) -> list[Action]:
     name = row["name"]
     if row["archived"]:
-        return [Action("Restore", _path(name, "restore"))]
+        return [Action(t("Restore"), _path(name, "restore"))]
     pin_action = "unpin" if row["pinned"] else "pin"
-    question = f"Archive {name}? You can restore it later."
+    question = t("Archive {name}? You can restore it later.", name=name)
     pin = Action(pin_action.capitalize(), _path(name, pin_action))
     if row["origin"] in ("plugin", "team"):
         return [pin]
-    return [pin, Action("Archive", _path(name, "archive"), confirm=question)]
+    return [pin, Action(t("Archive"), _path(name, "archive"), confirm=question)]
 
 
 def _path(name: str, what: str) -> str:
@@ -272,11 +280,11 @@ def _text(found: Mapping[str, Any]) -> Sequence[Part]:
         front, body = split_front_matter(found["text"])
     except InvalidFrontMatter:
         front, body = "", found["text"]
-    parts: list[Part] = [Group("Text", [Markdown(body)])]
+    parts: list[Part] = [Group(t("Text"), [Markdown(body)])]
     if front:
-        parts.append(Group("Front matter", [Markdown(f"````\n{front}\n````")], open=False))
+        parts.append(Group(t("Front matter"), [Markdown(f"````\n{front}\n````")], open=False))
     if found["files"]:
-        parts.append(Table(["File"], [Row([path]) for path in found["files"]], "Files"))
+        parts.append(Table([t("File")], [Row([path]) for path in found["files"]], t("Files")))
     return parts
 
 
@@ -285,7 +293,7 @@ def _versions(name: str, versions: Sequence[SkillVersion]) -> Table:
     for version in reversed(versions):
         link = Link(str(version.number), build_path("skills", name, version=str(version.number)))
         session = (
-            Link("session", build_path("sessions", version.session_id))
+            Link(t("session"), build_path("sessions", version.session_id))
             if version.session_id
             else None
         )
@@ -301,9 +309,9 @@ def _versions(name: str, versions: Sequence[SkillVersion]) -> Table:
                 ]
             )
         )
-    columns = ["Version", "When", "Change", "By", "Session", "Files"]
-    empty = "No versions: it was never changed through Hookline."
-    return Table(columns, rows, "Versions", empty)
+    columns = [t("Version"), t("When"), t("Change"), t("By"), t("Session"), t("Files")]
+    empty = t("No versions: it was never changed through Hookline.")
+    return Table(columns, rows, t("Versions"), empty)
 
 
 def _decoded(files: Mapping[str, bytes], path: str) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Host
-from hookline_hookspecs.skill_folders import SkillFolder
+from hookline_hookspecs.skill_folders import SkillFolder, SkillSource
 
 from .config import SkillsConfig
 
@@ -38,7 +38,9 @@ class SkillParts:
     def plugin_folders(self) -> list[SkillFolder]:
         """The folders of skills that the team and enabled plugins bring."""
         team = self.team.folders() if self.team is not None else []
-        return [*team, *self.host.services.all(SkillFolder)]
+        services = self.host.services
+        offered = [folder for source in services.all(SkillSource) for folder in source.folders()]
+        return [*team, *services.all(SkillFolder), *offered]
 
     @property
     def may_have_skills(self) -> bool:

@@ -166,7 +166,7 @@ class Skills(Plugin[SkillsConfig]):
 
     @command("/skills", audience="everyone", category="Knowledge")
     async def slash_skills(self, ctx: Context, args: str) -> str:
-        """List the skills; with words, those that match. `propose NAME` offers one to the team."""
+        """List the skills, or those that match: /skills WORDS; `propose NAME` shares one."""
         from .slash_commands import list_skills, propose
 
         await self.parts.refresh()

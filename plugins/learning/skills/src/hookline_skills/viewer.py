@@ -17,6 +17,10 @@ PAGE_CHARS = 16_000
 """Characters of a page."""
 MAX_FILE_BYTES = 1_000_000
 """A larger file is not shown."""
+MAX_NAMESPACE_CHARS = 310
+"""Characters of the list about the skills of all namespaces, if one line each is too much."""
+MIN_NAMESPACE_CHARS = 24
+"""Characters of the line of a namespace."""
 MAX_DESCRIPTION_CHARS = 160
 """Characters of a description in a list."""
 MAX_SEARCH_RESULTS = 10
@@ -44,10 +48,13 @@ class SkillViewer:
         skills = await asyncio.to_thread(self._library.skills)
         if not skills or max_chars <= 0:
             return None
-        order = sorted(skills, key=lambda n: (n not in pins, -uses[n].count if n in uses else 0, n))
+        grouped = await self._namespace_lines(ctx, skills)
+        own = [name for name in skills if ":" not in name]
+        order = sorted(own, key=lambda n: (n not in pins, -uses[n].count if n in uses else 0, n))
         origins = await self.origins.by_name()
         lines = []
         chars_left = max_chars - len(LIST_HEADER) - len(MORE_SKILLS) - 8
+        chars_left -= sum(len(line) + 1 for line in grouped)
         for name in order:
             author = author_note(origins.get(name, ()))
             line = f"- {name}{author and f' ({author})'}: {await self.described(ctx, skills[name])}"
@@ -57,7 +64,24 @@ class SkillViewer:
             chars_left -= len(line) + 1
         left_out = len(order) - len(lines)
         tail = [MORE_SKILLS.format(count=left_out)] if left_out else []
-        return "\n".join([LIST_HEADER, *lines, *tail])
+        return "\n".join([LIST_HEADER, *lines, *grouped, *tail])
+
+    async def _namespace_lines(self, ctx: Context, skills: Mapping[str, Skill]) -> list[str]:
+        """The skills with a namespace, which others bring: one line each, or, if that is too much,
+        one with the names for each namespace."""
+        names = [name for name in skills if ":" in name]
+        lines = [f"- {name}: {await self.described(ctx, skills[name])}" for name in names]
+        if sum(len(line) + 1 for line in lines) <= MAX_NAMESPACE_CHARS:
+            return lines
+        spaces: dict[str, list[str]] = {}
+        for name in names:
+            space, _, rest = name.partition(":")
+            spaces.setdefault(space, []).append(rest)
+        share = MAX_NAMESPACE_CHARS // len(spaces)
+        return [
+            _one_line(f"- {space}: {', '.join(found)}", max(MIN_NAMESPACE_CHARS, share))
+            for space, found in list(spaces.items())[: MAX_NAMESPACE_CHARS // MIN_NAMESPACE_CHARS]
+        ]
 
     async def described(self, ctx: Context, skill: Skill) -> str:
         """A skill's description for a list, or a note that it is blocked."""

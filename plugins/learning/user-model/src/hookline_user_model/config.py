@@ -9,7 +9,7 @@ class UserModelConfig(BaseModel):
     """How long a profile may be, and how many messages it is made from. Sizes are code points."""
 
     max_chars: int = Field(1_500, ge=100, description="Maximum characters of USER.md.")
-    versions: int = Field(20, ge=1, description="Number of previous versions kept of each profile.")
+    versions: int = Field(20, ge=1, description="Previous versions kept of each profile.")
     signal_messages: int = Field(
         40, ge=1, description="Maximum new messages that one update reads."
     )

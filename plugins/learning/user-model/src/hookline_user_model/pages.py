@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from hookline_hookspecs import Host, Origin, Refused, Route
 from hookline_hookspecs.chat_files import Chat
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Cell,
@@ -34,9 +35,11 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    format_number,
     identity,
     query_params,
     read_form,
+    t,
 )
 
 from .config import UserModelConfig
@@ -47,17 +50,16 @@ from .profiles import ChangeSource, ProfileStore, ProfileVersion
 from .user_file import InvalidChange, all_files
 
 PATH = "/user-model"
-MEMORY = Link("Memory", "/memory")
 MAX_VERSION_CHARS = 200
 """Characters of a version in the list."""
 CHANGE_LABELS = {
-    "curated": "written from the conversation",
-    "hand": "written by hand",
-    "pin": "line pinned",
-    "unpin": "line unpinned",
-    "clear": "cleared",
-    "restore": "restored",
-    "undo": "undone",
+    "curated": N_("written from the conversation"),
+    "hand": N_("written by hand"),
+    "pin": N_("line pinned"),
+    "unpin": N_("line unpinned"),
+    "clear": N_("cleared"),
+    "restore": N_("restored"),
+    "undo": N_("undone"),
 }
 
 
@@ -101,10 +103,13 @@ class ProfilePages:
             if text:
                 link = Link(file.chat.label, build_path("user-model", chat=file.chat.label))
                 rows.append(Row([link, _short(text), len(text)]))
-        empty = "No profiles yet. Hookline writes one after a few messages in a chat."
-        table = Table(["Chat", "Profile", "Characters"], rows, empty=empty)
+        empty = t("No profiles yet. Hookline writes one after a few messages in a chat.")
+        table = Table([t("Chat"), t("Profile"), t("Characters")], rows, empty=empty)
         return View(
-            "Profiles", [table], "What Hookline knows about the people in each chat.", (MEMORY,)
+            t("Profiles"),
+            [table],
+            t("What Hookline knows about the people in each chat."),
+            (Link(t("Memory"), "/memory"),),
         )
 
     async def _one(self, chat: Chat, pinning: Field | None = None) -> View:
@@ -112,45 +117,53 @@ class ProfilePages:
             present = await self._profiles.present(chat)
         except InvalidChange as error:
             problem = f"{error}."
-            return View(
-                chat.label, [Text(problem, "warning")], "", (MEMORY, Link("Profiles", PATH))
-            )
+            return View(chat.label, [Text(problem, "warning")], "", _crumbs())
         versions = await self._profiles.versions(chat)
         label = {"chat": chat.label}
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("Length", f"{len(present.text):,}", f"of {self._limit:,} characters"),
-                    Stat("Pinned lines", f"{len(present.profile.pinned):,}", "never dropped"),
-                    Stat("Versions", f"{len(versions):,}"),
+                    Stat(
+                        t("Length"),
+                        format_number(len(present.text)),
+                        t("of {limit} characters", limit=self._limit),
+                    ),
+                    Stat(
+                        t("Pinned lines"),
+                        format_number(len(present.profile.pinned)),
+                        t("never dropped"),
+                    ),
+                    Stat(t("Versions"), format_number(len(versions))),
                 ]
             ),
             _lines(present.text, label),
         ]
         if present.text:
-            question = (
+            question = t(
                 "Clear this profile, including pinned lines? You can restore a version later."
             )
-            parts.append(Actions([Action("Clear", f"{PATH}/clear", label, question, "danger")]))
-        field = pinning or Field("text", "A line to keep", required=True)
+            parts.append(Actions([Action(t("Clear"), f"{PATH}/clear", label, question, "danger")]))
+        field = pinning or Field("text", t("A line to keep"), required=True)
         hidden = Field("chat", kind="hidden", value=chat.label)
-        parts.append(Form(f"{PATH}/pin", [hidden, field], "Pin"))
+        parts.append(Form(f"{PATH}/pin", [hidden, field], t("Pin")))
         parts.append(_versions(versions, label))
         if versions:
             before = versions[1].text if len(versions) > 1 else ""
-            changed = Diff(before, versions[0].text, f"Version {versions[0].version}")
-            parts.append(Group("Last change", [changed]))
-        crumbs = (MEMORY, Link("Profiles", PATH))
+            changed = Diff(
+                before, versions[0].text, t("Version {number}", number=versions[0].version)
+            )
+            parts.append(Group(t("Last change"), [changed]))
+        crumbs = _crumbs()
         status = 422 if pinning else 200
         return View(
-            chat.label, parts, "What Hookline knows about this person.", crumbs, status=status
+            chat.label, parts, t("What Hookline knows about this person."), crumbs, status=status
         )
 
     async def pin(self, request: RequestLike) -> Redirect | View:
         """``POST /user-model/pin``: ``chat text``"""
         form, who = await read_form(request), identity(request)
         chat, text = self._chat(who, form.get("chat", "")), " ".join(form.get("text", "").split())
-        error = "" if text else "Enter the line to keep."
+        error = "" if text else t("Enter the line to keep.")
         if text:
             origins = () if who.is_operator else (Origin("person", who.person),)
             try:
@@ -158,10 +171,10 @@ class ProfilePages:
                     text, f"{PATH} of {who.person}", KIND, origins=origins
                 )
                 line = await self._edits.pin(chat, ChangeSource("pin"), learned)
-                return Redirect(_path(chat), f"Pinned: {line}")
+                return Redirect(_path(chat), t("Pinned: {line}", line=line))
             except (InvalidChange, Refused) as refused:
                 error = _sentence(refused)
-        label = "A line to keep"
+        label = t("A line to keep")
         return await self._one(chat, Field("text", label, value=text, required=True, error=error))
 
     async def unpin(self, request: RequestLike) -> Redirect:
@@ -172,7 +185,7 @@ class ProfilePages:
             line = await self._edits.unpin(chat, ChangeSource("unpin"), form.get("text", ""))
         except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
-        return Redirect(_path(chat), f"Unpinned: {line}")
+        return Redirect(_path(chat), t("Unpinned: {line}", line=line))
 
     async def clear(self, request: RequestLike) -> Redirect:
         """``POST /user-model/clear``: ``chat``"""
@@ -181,7 +194,7 @@ class ProfilePages:
             was = await self._edits.clear(chat, ChangeSource("clear"))
         except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
-        return Redirect(_path(chat), "Cleared." if was else "The profile was already empty.")
+        return Redirect(_path(chat), t("Cleared.") if was else t("The profile was already empty."))
 
     async def restore(self, request: RequestLike) -> Redirect:
         """``POST /user-model/restore``: ``chat version``"""
@@ -189,19 +202,19 @@ class ProfilePages:
         chat = self._chat(identity(request), form.get("chat", ""))
         number = form.get("version", "")
         if not number.isdecimal() or len(number) > 9:
-            raise Problem(400, "bad_version", "The version must be a number.")
+            raise Problem(400, "bad_version", t("The version must be a number."))
         try:
             await self._edits.restore(chat, ChangeSource("restore"), int(number))
         except InvalidChange as error:
             return Redirect(_path(chat), _sentence(error), "bad")
-        return Redirect(_path(chat), f"Version {int(number)} was restored.")
+        return Redirect(_path(chat), t("Version {number} was restored.", number=int(number)))
 
     def _chat(self, who: Identity, label: str) -> Chat:
         """Return the chat of a label. Raises ``Problem`` if the person may not see it."""
         found = Chat.named(label, [channel.name for channel in self._host.channels()])
         if found is not None and who.may_see(found.channel, found.chat_id):
             return found
-        raise Problem(404, "not_found", "Chat not found.", "Find it under Memory.")
+        raise Problem(404, "not_found", t("Chat not found."), t("Find it under Memory."))
 
 
 def _path(chat: Chat) -> str:
@@ -211,33 +224,41 @@ def _path(chat: Chat) -> str:
 def _lines(text: str, label: dict[str, str]) -> Table:
     rows = [
         Row(
-            [line.removeprefix(PIN), "pinned" if line.startswith(PIN) else ""],
-            [Action("Unpin", f"{PATH}/unpin", {**label, "text": line.removeprefix(PIN)})]
+            [line.removeprefix(PIN), t("pinned") if line.startswith(PIN) else ""],
+            [Action(t("Unpin"), f"{PATH}/unpin", {**label, "text": line.removeprefix(PIN)})]
             if line.startswith(PIN)
             else (),
         )
         for line in text.split("\n")
         if line.strip()
     ]
-    empty = "This profile is empty. Hookline fills it from the conversation, or pin a line below."
-    return Table(["Line", ""], rows, empty=empty)
+    empty = t(
+        "This profile is empty. Hookline fills it from the conversation, or pin a line below."
+    )
+    return Table([t("Line"), ""], rows, empty=empty)
+
+
+def _crumbs() -> tuple[Link, ...]:
+    return (Link(t("Memory"), "/memory"), Link(t("Profiles"), PATH))
 
 
 def _versions(versions: Sequence[ProfileVersion], label: dict[str, str]) -> Table:
     rows = []
     for place, one in enumerate(versions):
         fields = {**label, "version": str(one.version)}
-        link = Link("session", build_path("sessions", one.session_id)) if one.session_id else None
-        back = [Action("Restore", f"{PATH}/restore", fields)] if place else []
+        link = (
+            Link(t("session"), build_path("sessions", one.session_id)) if one.session_id else None
+        )
+        back = [Action(t("Restore"), f"{PATH}/restore", fields)] if place else []
         cells: list[Cell] = [
             one.version,
             Timestamp(one.created),
-            CHANGE_LABELS.get(one.origin, one.origin),
+            t(CHANGE_LABELS.get(one.origin, one.origin)),
             link,
         ]
-        rows.append(Row([*cells, _short(one.text) or "(empty)"], back, one.text))
-    columns = ["Version", "When", "Change", "Session", "Text"]
-    return Table(columns, rows, "Versions", "No versions yet.")
+        rows.append(Row([*cells, _short(one.text) or t("(empty)")], back, one.text))
+    columns = [t("Version"), t("When"), t("Change"), t("Session"), t("Text")]
+    return Table(columns, rows, t("Versions"), t("No versions yet."))
 
 
 def _short(text: str) -> str:

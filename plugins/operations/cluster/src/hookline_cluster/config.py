@@ -11,18 +11,17 @@ class ClusterConfig(BaseModel):
     """The settings of a process in the cluster."""
 
     turns: int = Field(
-        default=100, ge=1, le=10_000, description="Chats that a worker works on at once."
+        default=100, ge=1, le=10_000, description="Maximum chats that a worker serves at once."
     )
     files: Path | None = Field(
-        default=None,
-        description="A folder that all machines share, for received files and chats' files.",
+        default=None, description="A folder that all machines share, for the files of chats."
     )
     drain: float = Field(
         default=24.0,
         ge=0,
         le=3600,
-        description="Seconds that a worker's running turns may take after a signal.",
+        description="Seconds that running turns get to finish when a worker is stopped.",
     )
     sweep: float = Field(
-        default=4.0, ge=0.1, le=60, description="Seconds between two checks for missed work."
+        default=4.0, ge=0.1, le=60, description="Seconds between checks for missed work."
     )

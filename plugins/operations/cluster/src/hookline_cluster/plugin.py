@@ -27,6 +27,7 @@ NO_SHARED_STORE = "it needs a shared store: set `store: postgresql://…` in con
 class ClusterPlugin(Plugin[ClusterConfig]):
     """Distributes the work of network channels among gateways and workers."""
 
+    needs_restart = True
     needs_no_channel = False
     runs_turns = False
     is_shared = True

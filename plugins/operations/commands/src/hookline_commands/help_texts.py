@@ -8,14 +8,16 @@ import textwrap
 from collections.abc import Collection, Sequence
 
 from hookline_hookspecs import Audience, Command
+from hookline_hookspecs.sentences import N_
 
 CATEGORIES = (
-    "Conversation",
-    "Sessions",
-    "Model and safety",
-    "Knowledge",
-    "People and schedule",
-    "Help",
+    N_("Conversation"),
+    N_("Sessions"),
+    N_("Model and safety"),
+    N_("Knowledge"),
+    N_("People and schedule"),
+    N_("Terminal"),
+    N_("Help"),
 )
 """The order of the standard categories; others follow by name."""
 MAX_ROWS = 20
@@ -24,17 +26,16 @@ MAX_COLUMNS = 79
 """Width of a row of the table."""
 EXIT_COMMAND = "/exit"
 """Ends the chat in the terminal, which implements it."""
-COMMON_ALIASES = {"/clear": "/new", "/cost": "/usage"}
+COMMON_ALIASES = {"/clear": "/new"}
 """Names of commands in other programs, and Hookline's names."""
 MIN_SIMILARITY = 0.75
 """The similarity, from 0 to 1, at which an unknown name counts as a misspelling."""
-NO_THEME = "Other"
 AUDIENCE_TEXTS: dict[Audience, str] = {
-    "everyone": "For everyone who may write here.",
-    "turn": "In a group: the person who started the turn, and admins.",
-    "session": "In a group: the person who started the session, and admins.",
-    "admins": "In a group: admins only.",
-    "operator": "Only in the terminal and in an admin's private chat.",
+    "everyone": N_("For everyone who may write here."),
+    "turn": N_("In a group: the person who started the turn, and admins."),
+    "session": N_("In a group: the person who started the session, and admins."),
+    "admins": N_("In a group: admins only."),
+    "operator": N_("Only in the terminal and in an admin's private chat."),
 }
 """Descriptions of the audiences."""
 MONOSPACE_CHANNELS = frozenset({"terminal"})
@@ -60,15 +61,22 @@ def short_help(commands: Sequence[Command], channel: str) -> str:
             subsequent_indent=" " * (width + 2),
             break_on_hyphens=False,
         )
-    return "\n".join([*rows, "", "/help NAME explains one command, /help all describes each."])
+    return "\n".join([*rows, "", N_("/help NAME explains one command, /help all describes each.")])
 
 
 def by_category(commands: Sequence[Command]) -> dict[str, list[Command]]:
     """The commands of each category, in their order."""
     categories: dict[str, list[Command]] = {}
     for command in commands:
-        categories.setdefault(command.category, []).append(command)
+        categories.setdefault(heading(command), []).append(command)
     return categories
+
+
+def heading(command: Command) -> str:
+    """The standard category of a command, or where one of another plugin or a bundle comes from."""
+    is_standard = command.category in CATEGORIES or not command.source
+    source = command.source[:1].upper() + command.source[1:]
+    return command.category if is_standard else source
 
 
 def full_help(commands: Sequence[Command], channel: str) -> str:
@@ -82,7 +90,7 @@ def full_help(commands: Sequence[Command], channel: str) -> str:
             for command in categories[category]
         ]
         parts.append("\n".join([category, *rows]))
-    return "\n\n".join([*parts, "/help NAME explains one command."])
+    return "\n\n".join([*parts, N_("/help NAME explains one command.")])
 
 
 def command_help(commands: Sequence[Command], asked: str) -> str:
@@ -92,8 +100,9 @@ def command_help(commands: Sequence[Command], asked: str) -> str:
         if name in (command.name.casefold(), *(alias.casefold() for alias in command.aliases)):
             return _help_of(command)
     near = closest_command(name, names_of(commands))
-    hint = f"Did you mean {near}?" if near else "Try /help all."
-    return f"Unknown command {name}. {hint}"
+    if near:
+        return N_(f"Unknown command {name}. Did you mean {near}?")
+    return N_(f"Unknown command {name}. Try /help all.")
 
 
 def names_of(commands: Sequence[Command]) -> set[str]:
@@ -113,8 +122,10 @@ def _help_of(one: Command) -> str:
     if one.help and one.help not in lines[1]:
         lines[1] = one.help
     if one.immediate:
-        lines.append("It works while a turn is running.")
+        lines.append(N_("It works while a turn is running."))
     lines.append(AUDIENCE_TEXTS[one.audience])
+    if one.source:
+        lines.append(f"From {one.source}.")
     return "\n\n".join(lines)
 
 

@@ -69,7 +69,7 @@ class Commands(Plugin):
 
     @command("/new", audience="session", aliases=("/reset",), category="Conversation")
     async def new(self, ctx: Context, _args: str) -> str:
-        """End this session and start a new one."""
+        """Start a new session."""
         await self._conversations.end(ctx)
         return f"New session. Go back with /resume {ctx.session.id}."
 
@@ -94,7 +94,8 @@ class Commands(Plugin):
         """Show the model, or choose another: /model provider/model."""
         if not args:
             return f"Model: {ctx.model}"
-        if "/" not in args:
+        args = await self._server_models.full_name(args, ctx.model)
+        if not all(args.partition("/")):
             return f"Invalid model {args!r}. Write provider/model, such as {ctx.model}."
         if refusal := await self._server_models.refusal(args):
             return refusal
@@ -106,7 +107,7 @@ class Commands(Plugin):
 
     @command("/retry", audience="turn", category="Conversation")
     async def retry(self, ctx: Context, _args: str) -> str:
-        """Undo the last turn and run its message again."""
+        """Answer the last message again."""
         text = await self._conversations.undo(ctx)
         if not text:
             return "No turn to run again."
@@ -120,7 +121,7 @@ class Commands(Plugin):
 
     @command("/undo", audience="turn", category="Conversation", complete=_complete_undo)
     async def undo(self, ctx: Context, args: str) -> str:
-        """Remove the last turn from the conversation, or several: /undo 3. Files stay."""
+        """Remove the last turn, or several: /undo 3. Files stay as they are."""
         from .undo import undo
 
         return await undo(ctx, args)
@@ -147,7 +148,7 @@ class Commands(Plugin):
 
     @command("/resume", audience="session", category="Sessions", complete=_complete_resume)
     async def resume(self, ctx: Context, args: str) -> str:
-        """Go back to a session of this chat: /resume ID."""
+        """Go back to an earlier session of this chat: /resume ID."""
         from .resume import chat_sessions, session_list, session_name
 
         if not args:
@@ -171,7 +172,7 @@ class Commands(Plugin):
 
     @command("/export", audience="operator", category="Sessions")
     async def export(self, ctx: Context, args: str) -> str:
-        """Write this session to a file, Markdown or .json: /export [FILE]."""
+        """Save this session as Markdown or JSON: /export [FILE]."""
         from .export import content, export_path, write
 
         messages = await self.host.messages(ctx.session.id)

@@ -49,6 +49,27 @@ class ServerModels:
         self._lists[provider] = (time.monotonic(), found or ())
         return found or ()
 
+    async def full_name(self, written: str, current: str) -> str:
+        """Return ``provider/model`` for a name as people write it or copy it from a list.
+
+        A name without a provider is read as a model of the current one if its server lists it.
+        """
+        provider, slash, model = written.strip("`'\" ").partition("/")
+        name = f"{provider.strip()}{slash}{model.strip()}"
+        own = current.partition("/")[0]
+        if not (slash and self._has_provider(provider.strip())):
+            listed = await self.listed(own)
+            if listed and _is_listed(name, listed):
+                return f"{own}/{name}"
+        return name
+
+    def _has_provider(self, name: str) -> bool:
+        try:
+            settings = self._host.provider(name)
+        except HooklineError:
+            return False
+        return bool(settings.api_key or (settings.base_url and not settings.key_env))
+
     async def refusal(self, name: str) -> str:
         """Return why ``provider/model`` cannot be chosen; empty if its server may know it."""
         provider, _, model = name.partition("/")

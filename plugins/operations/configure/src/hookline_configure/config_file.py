@@ -1,33 +1,34 @@
-"""Edits config.yaml in place: keeps comments and order, and refuses changes that would not load.
-
-ruamel.yaml is imported only where it is used, because the import is slow.
-"""
+"""Edits config.yaml in place: keeps comments and order, and refuses changes that would not load."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from hookline_hookspecs import CommandError, Configuration, HooklineError
+from hookline_hookspecs import CommandError, Configuration, HooklineError, Host
 from hookline_hookspecs.cli import command_line
 
-from .validation import near_key, new_problems, setting_problem, store_problem, unknown_key_problem
+from .validation import (
+    misspelt_name_problem,
+    near_key,
+    new_problems,
+    setting_problem,
+    store_problem,
+    unknown_key_problem,
+)
+from .yaml_lines import is_example, put, remove, value_at
+from .yaml_values import as_inline
 
 MAX_CONFIG_BYTES = 1_000_000
 """Core reads no larger config.yaml."""
 _COMMENT = re.compile(r"(?m)(?:^|\s)(#.*)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\n]|'')*'")
-_ITEM = re.compile(r" *-( |$)")
-
-# In a flow mapping, YAML would read the braces of an unquoted ${KEY} as a nested mapping. While the
-# text is edited, these private-use characters stand for `$`, `{` and `}`; they keep its length.
-_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?::-[^}\n]*)?)\}", re.A)
-_STAND_INS = "\U0010fff0\U0010fff1\U0010fff2"
 
 
 class ConfigFile:
@@ -83,15 +84,14 @@ class ConfigFile:
         """
         parts = _split_key(key)
         parsed_value = self._core.parse(value, parts)
-        self._core.parse(text)  # raises an error for text that ruamel.yaml cannot edit
-        tree = self._tree(text)
-        # A file with nothing but comments has no tree: the new key goes below them.
-        before = text.rstrip() + "\n" if tree is None and text.strip() else ""
-        tree = {} if tree is None else tree
-        _put(tree, parts, parsed_value)
-        edited = before + self._dump(tree)
-        self._refuse_lost_comments(key, text, edited)
+        values, before = self._core.parse(text), self._core.parse(text)
+        edited = self._edit(lambda: put(text, parts, parsed_value, self._core.parse))
+        _put(values, parts, parsed_value)
+        self._refuse_other_values(key, edited, values)
+        self._refuse_lost_comments(parts, parsed_value, text, edited)
         if parts == ("store",) and (refused := store_problem(parsed_value)) is not None:
+            raise CommandError(refused)
+        if (refused := misspelt_name_problem(self._core, before, values)) is not None:
             raise CommandError(refused)
         if (refused := setting_problem(self._core, edited, parts)) is not None:
             raise CommandError(refused)
@@ -112,48 +112,41 @@ class ConfigFile:
             near = near_key(self._core.parse(text), key)
             hint = f"; did you mean {near}?" if near else ", so there is nothing to remove."
             raise CommandError(f"{key} is not in {self.path}{hint}")
-        tree = self._tree(text)
-        edited = _without_lines(text, tree, parts)
-        if not self._reads_as(edited, expected):  # the key shares its line with others
-            del _value_at(tree, parts[:-1])[parts[-1]]
-            edited = self._dump(tree)
-            self._refuse_lost_comments(key, text, edited)
+        edited = self._edit(lambda: remove(text, parts, self._default(parts)))
+        self._refuse_other_values(key, edited, expected)
         return edited
 
-    def _reads_as(self, text: str, values: object) -> bool:
-        try:
-            return bool(self._core.parse(text) == values)
-        except HooklineError:
-            return False
-
-    def _tree(self, text: str) -> Any:
-        """The text as ruamel.yaml's tree, which keeps comments; None if it contains no key."""
-        from ruamel.yaml.error import YAMLError
+    def _edit(self, change: Callable[[], str]) -> str:
+        import yaml
 
         try:
-            return _editor().load(_REFERENCE.sub(f"{_STAND_INS[:2]}\\1{_STAND_INS[2]}", text))
-        except YAMLError as error:
-            raise self._edit_error(error) from None
+            return change()
+        except (yaml.YAMLError, ValueError) as error:
+            raise self._edit_error(str(error).split("\n")[0]) from None
 
-    def _dump(self, tree: Any) -> str:
-        from ruamel.yaml.error import YAMLError
+    def _refuse_other_values(self, key: str, text: str, expected: object) -> None:
+        """Raise an error if the edited text does not have the ``expected`` values."""
+        with suppress(HooklineError):
+            if _without_nulls(self._core.parse(text)) == _without_nulls(expected):
+                return
+        raise self._edit_error(f"{key} cannot be changed alone")
 
-        out = io.StringIO()
-        try:
-            _editor().dump(tree, out)
-        except YAMLError as error:
-            raise self._edit_error(error) from None
-        return out.getvalue().translate(str.maketrans(_STAND_INS, "${}"))
-
-    def _edit_error(self, error: Exception) -> CommandError:
-        reason = str(error).split("\n")[0]
+    def _edit_error(self, reason: str) -> CommandError:
         return CommandError(f"{self.path}: cannot be edited ({reason}); edit it by hand.")
 
-    def _refuse_lost_comments(self, key: str, before: str, after: str) -> None:
+    def _default(self, key: tuple[str, ...]) -> str | None:
+        """The default of one of core's top keys as YAML; None for every other key."""
+        known = self._core.schema()["properties"] if len(key) == 1 else {}
+        return as_inline(known[key[0]]["default"]) if key[0] in known else None
+
+    def _refuse_lost_comments(
+        self, key: tuple[str, ...], value: object, before: str, after: str
+    ) -> None:
+        """Raise an error if a comment is missing that is not an example of what was written."""
         old, new = (Counter(_COMMENT.findall(_QUOTED.sub("", t))) for t in (before, after))
-        if old - new:
+        if any(not is_example(comment, key, value) for comment in old - new):
             raise CommandError(
-                f"{self.path}: {key}: its comments would be lost; edit the file by hand."
+                f"{self.path}: {'.'.join(key)}: its comments would be lost; edit the file by hand."
             )
 
     def save(self, before: str, text: str) -> list[str]:
@@ -181,20 +174,26 @@ class ConfigFile:
         return [*warnings, *problems]
 
 
+class SafeConfigEditor:
+    """Implements ``ConfigEditor``: no refusal ends the process."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def with_value(self, text: str, key: str, value: str) -> str:
+        """Return ``text`` with a dotted ``key`` set to a ``value`` in YAML."""
+        file = ConfigFile(self._host.home, self._host.services[Configuration])
+        try:
+            return file.with_value(text, key, value)
+        except CommandError as error:
+            raise HooklineError(error.text) from None
+
+
 def _split_key(key: str) -> tuple[str, ...]:
     parts = tuple(key.split("."))
     if "" in parts:
         raise CommandError(f"{key}: not a key. Write it like session.idle_hours.")
     return parts
-
-
-def _editor() -> Any:
-    from ruamel.yaml import YAML
-
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = 4096
-    return editor
 
 
 def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
@@ -215,68 +214,25 @@ def _put(values: dict[str, Any], key: tuple[str, ...], value: object) -> None:
             _put(values, (last, name), item)
     elif isinstance(value, bool) and isinstance(inner, dict):
         inner["enabled"] = value
-    elif not (isinstance(value, list) and isinstance(inner, list) and _put_items(inner, value)):
+    else:
         values[last] = value
-
-
-def _put_items(items: list[Any], wanted: list[Any]) -> bool:
-    """Remove and append items until the list is ``wanted``, so that the others keep their comments.
-
-    Returns False, with the list as it was, if that would not give the same order.
-    """
-    kept = [item for item in items if item in wanted]
-    if kept != wanted[: len(kept)] or len({repr(item) for item in items}) < len(items):
-        return False
-    for at in reversed(range(len(items))):
-        if items[at] not in wanted:
-            del items[at]
-    items.extend(wanted[len(kept) :])
-    return True
-
-
-def _value_at(values: Any, key: tuple[str, ...]) -> Any:
-    """The value at ``key``; None if there is no such key."""
-    for name in key:
-        if not isinstance(values, dict) or name not in values:
-            return None
-        values = values[name]
-    return values
 
 
 def _without(values: Any, key: tuple[str, ...]) -> Any:
     """A copy of the values without ``key``; None if there is no such key."""
     left = deepcopy(values)
-    section = _value_at(left, key[:-1])
+    section = value_at(left, key[:-1])
     if not isinstance(section, dict) or key[-1] not in section:
         return None
     del section[key[-1]]
     return left
 
 
-def _without_lines(text: str, tree: Any, key: tuple[str, ...]) -> str:
-    """The text without the line of ``key`` and the lines indented below it.
-
-    A section that loses its only key stays as ``{}``, because a plugin is on if it is named. If a
-    key shares its line with others, they are removed too; the caller checks for that.
-    """
-    lines = text.split("\n")
-    section = _value_at(tree, key[:-1])
-    row, column = section.lc.key(key[-1])
-    end = row + 1
-    while end < len(lines) and _is_below(lines[end], column):
-        end += 1
-    while end > row + 1 and not lines[end - 1].strip():
-        end -= 1
-    if len(section) == 1 and len(key) > 1:
-        above = _value_at(tree, key[:-2]).lc.key(key[-2])[0]
-        lines[above] = re.sub(r":(?=\s*(#|$))", ": {}", lines[above], count=1)
-    return "\n".join(lines[:row] + lines[end:])
-
-
-def _is_below(line: str, column: int) -> bool:
-    """Whether a line may belong to a key that begins at ``column``, in a line above."""
-    indent = len(line) - len(line.lstrip(" "))
-    return not line.strip() or indent > column or (indent == column and bool(_ITEM.match(line)))
+def _without_nulls(values: object) -> object:
+    """The values with null for an empty mapping, which a section may be written as."""
+    if isinstance(values, dict):
+        return {name: _without_nulls(value) for name, value in values.items()} or None
+    return values
 
 
 def config_file() -> ConfigFile:

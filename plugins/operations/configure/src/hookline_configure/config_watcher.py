@@ -1,7 +1,8 @@
 """Notices changes of config.yaml while a process runs.
 
 A plugin that was turned off stops at the next message, because an emergency cannot wait for a
-restart. All other changes need a restart; a notice names them.
+restart, and one that was turned on is loaded. All other changes need a restart; a notice names
+them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from time import monotonic, time
 from typing import Any
@@ -21,10 +22,12 @@ from .config_file import ConfigFile
 
 log = logging.getLogger("hookline.config")
 
-SWITCH_OFF_TIMEOUT = 8.0
-"""Seconds a message waits for plugins to stop; the deadline of ``on_message`` is ten."""
+SWITCH_TIMEOUT = 8.0
+"""Seconds a message waits for plugins to stop or start; the deadline of ``on_message`` is ten."""
 
 
+MODEL_KEYS = ("model", "providers")
+"""The keys that ``Configuration.reload_models`` applies without a restart."""
 SETTLE_SECONDS, MAX_SETTLE_SECONDS = 1.0, 5.0
 """Seconds without a change after which a file counts as written, and how long a message waits."""
 
@@ -65,7 +68,7 @@ class ConfigWatcher:
         """The version that the process started with; set at the first change."""
 
     async def check(self, ctx: Context) -> None:
-        """Stop the plugins that the file now turns off; announce other changes.
+        """Stop and start the plugins that the file now turns off and on; announce other changes.
 
         A file that is empty, cannot be read or lacks plugins may just be written: it counts once it
         has not changed for a moment. An empty one never counts.
@@ -86,7 +89,14 @@ class ConfigWatcher:
         self._first = self._first or before
         for name in await self._switched_off(now, change.problems):
             self._notify(ctx, f"Plugin {name} is off now: {self._file.path} turns it off.")
-        changed = list(self._changed(before, now))
+        taken = await self._switched_on(before, now)
+        for name, reason in taken.items():
+            what = f"could not be switched on: {reason}" if reason else "is on now"
+            self._notify(ctx, f"Plugin {name} {what}.")
+        applied = _keys(taken)
+        if change.text == self._core.models_text:
+            applied |= set(MODEL_KEYS)
+        changed = [key for key in self._changed(before, now) if key not in applied]
         if changed:
             self._notify(
                 ctx, f"{self._file.path} has changed; restart to apply {', '.join(changed)}."
@@ -140,9 +150,23 @@ class ConfigWatcher:
                     done.append(name)
 
         if off:
-            await asyncio.wait(
-                [self._host.spawn(switch(), "switch off")], timeout=SWITCH_OFF_TIMEOUT
-            )
+            await asyncio.wait([self._host.spawn(switch(), "switch off")], timeout=SWITCH_TIMEOUT)
+        return done
+
+    async def _switched_on(self, before: ConfigSnapshot, now: ConfigSnapshot) -> dict[str, str]:
+        """Start the plugins that the file turns on. Those that need a restart are left out; the
+        others have the reason if they are not on."""
+        done: dict[str, str] = {}
+        new = [name for name, on in now.plugins.items() if on and not before.plugins.get(name)]
+
+        async def switch() -> None:
+            for name in new:
+                reason = await self._core.switch_on(name)
+                if reason is not None:
+                    done[name] = reason
+
+        if new:
+            await asyncio.wait([self._host.spawn(switch(), "switch on")], timeout=SWITCH_TIMEOUT)
         return done
 
     def _changed(self, before: ConfigSnapshot, now: ConfigSnapshot) -> Iterator[str]:
@@ -166,6 +190,10 @@ class ConfigWatcher:
     def _notify(self, ctx: Context, text: str) -> None:
         log.warning(text)
         ctx.notify(text)
+
+
+def _keys(plugins: Iterable[str]) -> set[str]:
+    return {f"plugins.{name}" for name in plugins}
 
 
 def _differ(before: Any, now: Any, written_before: Any, written_now: Any) -> bool:

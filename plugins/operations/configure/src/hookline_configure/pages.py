@@ -23,6 +23,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.audit import config_changed
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Badge,
@@ -47,10 +48,13 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    format_number,
     identity,
     path_param,
     query_params,
     read_form,
+    t,
+    translate,
 )
 
 from .config_file import ConfigFile
@@ -63,8 +67,7 @@ from .settings_form import SettingInput, setting_inputs
 
 PLUGINS_PER_PAGE = 100
 TONES: Mapping[str, Tone] = {"on": "good", "failed": "bad", "missing": "bad", "off": "neutral"}
-CRUMBS = (Link("Plugins", "/plugins"),)
-RESTART_NOTICE = "Restart the gateway to apply it."
+RESTART_NOTICE = N_("Restart the gateway to apply it.")
 
 
 class PluginPages:
@@ -79,7 +82,9 @@ class PluginPages:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages and the routes of their forms."""
-        register(SiteRoute("GET", "/plugins", self.overview, page=Page("Plugins", order=30)))
+        register(
+            SiteRoute("GET", "/plugins", self.overview, page=Page("Plugins", "Settings", order=30))
+        )
         register(SiteRoute("GET", "/plugins/{name}", self.show))
         register(SiteRoute("POST", "/plugins/{name}/settings", self.review))
         register(SiteRoute("POST", "/plugins/{name}/confirm", self.confirm))
@@ -97,18 +102,23 @@ class PluginPages:
         paging = Paging.from_request(request, "/plugins", PLUGINS_PER_PAGE)
         bad = states["failed"] + states["missing"]
         items = [
-            Stat("On", f"{states['on']:,}"),
-            Stat("Off", f"{states['off']:,}"),
-            Stat("Problems", f"{bad:,}", "failed or missing", "bad" if bad else "neutral"),
-            Stat("Tokens", f"{sum(costs.values()):,}", "in a new session's prompt"),
+            Stat(t("On"), format_number(states["on"])),
+            Stat(t("Off"), format_number(states["off"])),
+            Stat(
+                t("Problems"),
+                format_number(bad),
+                t("failed or missing"),
+                "bad" if bad else "neutral",
+            ),
+            Stat(t("Tokens"), format_number(sum(costs.values())), t("in a new session's prompt")),
         ]
         table = Table(
-            ["Plugin", "State", "Description", "Tokens", "Failures"],
+            [t("Plugin"), t("State"), t("Description"), t("Tokens"), t("Failures")],
             [
                 Row(
                     [
                         Link(row["name"], build_path("plugins", row["name"])),
-                        Badge(row["state"], TONES.get(row["state"], "warning")),
+                        Badge(t(row["state"]), TONES.get(row["state"], "warning")),
                         _description(row),
                         costs.get(row["name"]) or None,
                         failures.get(row["name"]),
@@ -116,14 +126,14 @@ class PluginPages:
                 )
                 for row in paging.slice(rows)
             ],
-            empty=f"No plugins match “{words}”.",
-            more=paging.link(len(rows) - paging.offset, "More"),
+            empty=t("No plugins match “{words}”.", words=words),
+            more=paging.link(len(rows) - paging.offset, t("More")),
         )
-        search = Form("/plugins", [Field("q", "Search", value=words)], "Search", get=True)
-        subtitle = (
+        search = Form("/plugins", [Field("q", t("Search"), value=words)], t("Search"), get=True)
+        subtitle = t(
             "Every feature is a plugin. See what is on, what it costs, and change its settings."
         )
-        return View("Plugins", [Stats(items), search, table], subtitle)
+        return View(t("Plugins"), [Stats(items), search, table], subtitle)
 
     async def show(self, request: RequestLike) -> View:
         """``GET /plugins/NAME``"""
@@ -132,41 +142,47 @@ class PluginPages:
     async def _show(self, name: str, given: Mapping[str, str], errors: Mapping[str, str]) -> View:
         row = await self._catalog.find(name)
         if row is None:
-            raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
+            raise Problem(404, "not_found", t("Plugin not found."), t("Find it under Plugins."))
         costs = await self._catalog.tokens()
-        reason = [Text(row["reason"], "warning" if row["state"] != "off" else "neutral")]
+        reason = [Text(translate(row["reason"]), "warning" if row["state"] != "off" else "neutral")]
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("State", row["state"], tone=TONES.get(row["state"], "warning")),
-                    Stat("Tokens", f"{costs.get(name, 0):,}", "in a new session's prompt"),
-                    Stat("Version", row["version"] or "", row["dist"] or "not installed"),
+                    Stat(t("State"), t(row["state"]), tone=TONES.get(row["state"], "warning")),
+                    Stat(
+                        t("Tokens"),
+                        format_number(costs.get(name, 0)),
+                        t("in a new session's prompt"),
+                    ),
+                    Stat(t("Version"), row["version"] or "", row["dist"] or t("not installed")),
                 ]
             ),
             *(reason if row["reason"] else []),
-            *(Text(warning, "warning") for warning in row.get("warnings", ())),
+            *(Text(translate(warning), "warning") for warning in row.get("warnings", ())),
             *(Text(error, "bad") for key, error in errors.items() if not key),
             *self._switch_button(row),
             *self._form(name, given, errors),
             *self._contributions(row),
         ]
-        return View(name, parts, row["summary"], CRUMBS, status=422 if errors else 200)
+        return View(
+            name, parts, translate(row["summary"] or ""), _crumbs(), status=422 if errors else 200
+        )
 
     def _switch_button(self, row: Mapping[str, Any]) -> Sequence[Part]:
         """The button that turns the plugin on or off, or what to do before that."""
         name = row["name"]
         if row["state"] in ("on", "failed"):
-            question = f"Turn off {name} now? Its settings are kept."
+            question = t("Turn off {name} now? Its settings are kept.", name=name)
             if name in ("web-server", "web-ui", "configure", "access"):
-                question += " This website needs it."
+                question += " " + t("This website needs it.")
             path = build_path("plugins", name, "disable")
-            return [Actions([Action("Turn off", path, {}, question, "danger")])]
+            return [Actions([Action(t("Turn off"), path, {}, question, "danger")])]
         if not row["installed"]:
             command = self._catalog.install_command(name)
-            text = "Not installed. Run this in a terminal, then restart the gateway:"
-            return [Text(text), Table(["Command"], [Row([Code(command)])])]
+            text = t("Not installed. Run this in a terminal, then restart the gateway:")
+            return [Text(text), Table([t("Command")], [Row([Code(command)])])]
         missing = self._catalog.missing_settings(name)
-        enable = Action("Turn on", build_path("plugins", name, "enable"), style="primary")
+        enable = Action(t("Turn on"), build_path("plugins", name, "enable"), style="primary")
         warning = [Text(_required_first(missing), "warning")] if missing else []
         return [*warning, Actions([enable])]
 
@@ -191,13 +207,13 @@ class PluginPages:
         except HooklineError as error:
             return [Text(str(error), "bad")]
         if not found:
-            return [Text("This plugin has no settings.")]
+            return [Text(t("This plugin has no settings."))]
         fields = [
             setting.field(given.get(setting.name), errors.get(setting.name, ""))
             for setting in found
         ]
         path = build_path("plugins", name, "settings")
-        return [Form(path, fields, "Review changes", "Settings")]
+        return [Form(path, fields, t("Review changes"), t("Settings"))]
 
     def _contributions(self, row: Mapping[str, Any]) -> Sequence[Part]:
         """The hooks, tools and commands of a plugin that is on, and its failures."""
@@ -213,15 +229,17 @@ class PluginPages:
         ]
         parts: list[Part] = []
         if failed:
-            parts.append(Table(["When", "Hook", "Error"], failed, "Failures"))
+            parts.append(Table([t("When"), t("Hook"), t("Error")], failed, t("Failures")))
         inner: list[Part] = []
         if tools:
-            inner.append(Table(["Tool", "Tokens"], tools, "Tools"))
+            inner.append(Table([t("Tool"), t("Tokens")], tools, t("Tools")))
         if commands:
-            inner.append(Table(["Command"], commands, "Commands"))
+            inner.append(Table([t("Command")], commands, t("Commands")))
         if hooks:
-            inner.append(Table(["Hook", "Kind"], hooks, "Hooks"))
-        return [*parts, Group("Hooks, tools and commands", inner, open=False)] if inner else parts
+            inner.append(Table([t("Hook"), t("Kind")], hooks, t("Hooks")))
+        return (
+            [*parts, Group(t("Hooks, tools and commands"), inner, open=False)] if inner else parts
+        )
 
     # Changing
 
@@ -231,7 +249,7 @@ class PluginPages:
         try:
             found, before = self._settings(name), self._file.text()
         except (CommandError, HooklineError) as error:
-            raise Problem(409, "bad_config", _message(error), "Fix config.yaml first.") from None
+            raise Problem(409, "bad_config", _message(error), t("Fix config.yaml first.")) from None
         changes, errors = self._changes(name, found, form)
         after, wrong = apply_changes(self._file, self._core, before, changes)
         for key, message in wrong.items():
@@ -266,7 +284,7 @@ class PluginPages:
 
     async def _unchanged(self, name: str) -> View:
         view = await self._show(name, {}, {})
-        notice = Text("No changes: config.yaml already has these values.")
+        notice = Text(t("No changes: config.yaml already has these values."))
         return View(view.title, [notice, *view.parts], view.subtitle, view.crumbs)
 
     def _confirmation(
@@ -279,20 +297,20 @@ class PluginPages:
         diff = Diff(old, new, "config.yaml")
         path, back = build_path("plugins", name, "confirm"), build_path("plugins", name)
         actions = [
-            Action("Save", path, {"edit": token}, style="primary"),
-            Action("Cancel", back, get=True),
+            Action(t("Save"), path, {"edit": token}, style="primary"),
+            Action(t("Cancel"), back, get=True),
         ]
-        notice = Text(f"Review the change before saving. {RESTART_NOTICE}")
-        crumbs = (*CRUMBS, Link(name, back))
-        return View(f"Change {name}?", [notice, diff, Actions(actions)], "", crumbs)
+        notice = Text(f"{t('Review the change before saving.')} {t(RESTART_NOTICE)}")
+        crumbs = (*_crumbs(), Link(name, back))
+        return View(t("Change {name}?", name=name), [notice, diff, Actions(actions)], "", crumbs)
 
     async def confirm(self, request: RequestLike) -> Redirect | View:
         """``POST /plugins/NAME/confirm``: write the change, unless the file has changed since"""
         name, token = path_param(request, "name"), (await read_form(request)).get("edit", "")
         edit = self._edits.take(token, identity(request).person)
         if edit is None or edit.plugin != name:
-            hint = "Open the plugin's page and make the change again."
-            raise Problem(409, "gone", "This change has expired.", hint)
+            hint = t("Open the plugin's page and make the change again.")
+            raise Problem(409, "gone", t("This change has expired."), hint)
         try:
             now = self._file.text()
             if now != edit.before:
@@ -301,31 +319,33 @@ class PluginPages:
         except (CommandError, HooklineError) as error:
             return Redirect(build_path("plugins", name), _message(error), "bad")
         await config_changed(self._host, edit.person, f"plugins.{name}")
-        message = " ".join([f"Saved. {RESTART_NOTICE}", *warnings])
+        message = " ".join([f"{t('Saved.')} {t(RESTART_NOTICE)}", *warnings])
         return Redirect(build_path("plugins", name), message)
 
     def _conflict(self, edit: ConfigEdit, now: str) -> View:
         """The page for a file that has changed since: the other change, and this one on top."""
         after, errors = apply_changes(self._file, self._core, now, edit.changes)
         theirs, base = mask_texts(self._core, now, edit.before)
-        warning = "Someone else has changed config.yaml. Your change is not saved yet."
-        parts: list[Part] = [Text(warning, "warning"), Diff(base, theirs, "Their change")]
+        warning = t("Someone else has changed config.yaml. Your change is not saved yet.")
+        parts: list[Part] = [Text(warning, "warning"), Diff(base, theirs, t("Their change"))]
         if errors:
             parts += [Text(error, "bad") for error in errors.values()]
         else:
             again = self._confirmation(edit.plugin, edit.person, edit.changes, now, after)
-            parts += [Group("Your change on top of theirs", again.parts[1:])]
-        crumbs = (*CRUMBS, Link(edit.plugin, build_path("plugins", edit.plugin)))
-        return View("Conflict", parts, "", crumbs, status=409)
+            parts += [Group(t("Your change on top of theirs"), again.parts[1:])]
+        crumbs = (*_crumbs(), Link(edit.plugin, build_path("plugins", edit.plugin)))
+        return View(t("Conflict"), parts, "", crumbs, status=409)
 
     async def enable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/enable``"""
         name = path_param(request, "name")
         here = build_path("plugins", name)
         if not installed_entry_points(name):
-            raise Problem(404, "not_found", f"{name} is not installed.", "Install it first.")
+            raise Problem(
+                404, "not_found", t("{name} is not installed.", name=name), t("Install it first.")
+            )
         if problem := naming_problem(name):
-            raise Problem(404, "not_found", problem, "Choose another name.")
+            raise Problem(404, "not_found", problem, t("Choose another name."))
         if missing := self._catalog.missing_settings(name):
             return Redirect(here, _required_first(missing), "warning")
         try:
@@ -336,16 +356,16 @@ class PluginPages:
             done = await self._write_switch(request, other, "true", "")
             if done.tone == "bad":
                 return Redirect(here, done.message, "bad")
-        named = f"{' and '.join([*others, name])} {'are' if others else 'is'}"
-        message = f"{named} on in config.yaml now. {RESTART_NOTICE}"
+        now_on = t("Turned on in config.yaml: {names}.", names=", ".join([*others, name]))
+        message = f"{now_on} {t(RESTART_NOTICE)}"
         return await self._write_switch(request, name, "true", message)
 
     async def disable(self, request: RequestLike) -> Redirect:
         """``POST /plugins/NAME/disable``: now, and in config.yaml"""
         name = path_param(request, "name")
         if await self._catalog.find(name) is None:
-            raise Problem(404, "not_found", "Plugin not found.", "Find it under Plugins.")
-        done = await self._write_switch(request, name, "false", f"{name} is off now.")
+            raise Problem(404, "not_found", t("Plugin not found."), t("Find it under Plugins."))
+        done = await self._write_switch(request, name, "false", t("{name} is off now.", name=name))
         if done.tone == "good":
             await self._core.switch_off(name)
             if warning := dependents_warning(self._core, name):
@@ -363,19 +383,24 @@ class PluginPages:
         return Redirect(build_path("plugins", name), " ".join([message, *warnings]))
 
 
+def _crumbs() -> tuple[Link, ...]:
+    return (Link(t("Plugins"), "/plugins"),)
+
+
 def _description(row: Mapping[str, Any]) -> str:
-    summary = str(row["summary"] or "")
-    reason = row["reason"] if row["state"] not in ("on", "off") else ""
+    summary = translate(str(row["summary"] or ""))
+    reason = translate(row["reason"]) if row["state"] not in ("on", "off") else ""
     return f"{summary} {reason}".strip() if reason else summary
 
 
 def _matches(row: Mapping[str, Any], words: str) -> bool:
-    text = f"{row['name']} {row['summary']} {row['state']} {row['reason']}".casefold()
+    texts = (row["name"], _description(row), t(row["state"]), row["summary"], row["reason"])
+    text = " ".join(map(str, texts)).casefold()
     return all(word in text for word in words.casefold().split())
 
 
 def _message(error: BaseException) -> str:
-    return error.text if isinstance(error, CommandError) else str(error)
+    return translate(error.text if isinstance(error, CommandError) else str(error))
 
 
 def _without_key(message: str, key: str) -> str:
@@ -385,4 +410,4 @@ def _without_key(message: str, key: str) -> str:
 
 
 def _required_first(settings: Sequence[str]) -> str:
-    return f"Required first: {', '.join(settings)}. Set it below."
+    return t("Required first: {names}. Set it below.", names=", ".join(settings))

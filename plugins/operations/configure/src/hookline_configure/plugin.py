@@ -16,7 +16,9 @@ from hookline_hookspecs import (
     Route,
     hookimpl,
 )
+from hookline_hookspecs.inspection import ConfigEditor
 
+from .config_file import SafeConfigEditor
 from .config_watcher import ConfigWatcher
 
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ class Configure(Plugin[NoConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Remember what config.yaml holds now."""
+        """Remember what config.yaml holds now, and offer to edit it."""
         self._watcher = ConfigWatcher(host)
+        host.services.provide(ConfigEditor, SafeConfigEditor(host))
 
     @hookimpl(tryfirst=True)
     async def on_message(self, ctx: Context, inbound: Inbound) -> None:

@@ -10,9 +10,8 @@ from hookline_hookspecs import Configuration, HooklineError, Host, Inspection
 from hookline_hookspecs.setting_errors import MISSING, setting_errors
 from pydantic import BaseModel, ValidationError
 
-from .plugin_names import installed_entry_points, kind_of
+from .plugin_names import installed_entry_points, kind_of, known_plugins
 from .source_clone import is_dist_installed
-from .switches import known_plugins
 
 
 class PluginCatalog:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, metadata
 
+PREFIX = "hookline-"
+"""The beginning of the names of Hookline's own packages."""
 _OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 """The part after the colon; core uses the same pattern."""
 
@@ -18,6 +20,25 @@ def kind_of(name: str) -> str:
 def installed_entry_points(name: str) -> Iterable[EntryPoint]:
     """The entry points of a plugin's kind; empty if it is not installed."""
     return entry_points(group="hookline.plugins", name=kind_of(name))
+
+
+def known_plugins() -> set[str]:
+    """The names of Hookline's own plugins: those of its extras, and those in its source clone.
+
+    Only these are ever installed: on a package index, a misspelt name may be another person's
+    package.
+    """
+    from .source_clone import find_clone
+
+    try:
+        needed = metadata("hookline").get_all("Requires-Dist") or []
+    except PackageNotFoundError:
+        needed = []
+    dists = (text.split(";")[0].split("[")[0].split("=")[0].strip(" <>~!") for text in needed)
+    source = find_clone()
+    return {dist.removeprefix(PREFIX) for dist in dists if dist.startswith(PREFIX)} | (
+        source.plugins if source else set()
+    )
 
 
 def naming_problem(name: str) -> str | None:

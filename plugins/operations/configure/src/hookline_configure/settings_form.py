@@ -13,13 +13,14 @@ from typing import Any, Literal
 import yaml
 from hookline_hookspecs import Configuration, HooklineError
 from hookline_hookspecs.masking import MASK, is_secret_name
-from hookline_hookspecs.web import Field
+from hookline_hookspecs.web import Field, t, translate
 
 from .masking import mask_values, restore_secrets
 
 Kind = Literal["text", "number", "switch", "choice", "long", "yaml", "secret"]
 MULTILINE_CHARS = 80
 """A longer text gets an input of several lines; a longer default is not shown in the help."""
+ACRONYMS = {"api", "cpu", "dns", "gpu", "http", "id", "ip", "sql", "ssh", "tls", "ttl", "url"}
 _KINDS: Mapping[str, Kind] = {
     "boolean": "switch",
     "integer": "number",
@@ -64,7 +65,7 @@ class SettingInput:
         value: Any = self.text if given is None else given
         if self.kind == "secret":
             value = bool(self.is_written and self.written)
-        label = self.name.replace("_", " ").capitalize()
+        label = _label(self.name)
         choices = list(dict.fromkeys([*([""] if self.may_be_null else []), *self.choices]))
         kind: Kind = self.kind
         if kind == "text" and (len(str(value)) > MULTILINE_CHARS or "\n" in str(value)):
@@ -72,13 +73,17 @@ class SettingInput:
         return Field(self.name, label, kind, value, choices, self._help(), self.required, error)
 
     def _help(self) -> str:
-        text = self.help.rstrip()
-        text += "" if not text or text.endswith((".", "?", "!")) else "."
+        text = translate(self.help.rstrip())
+        text += "" if not text or text.endswith((".", "?", "!", "。", "？", "！")) else "."
         if self.kind == "secret" or self.default in (None, "", [], {}):
             return text
         shown = yaml.safe_dump(self.default, default_flow_style=True, allow_unicode=True)
         short = shown.strip().removesuffix("...").strip()
-        return f"{text} Default: {short}".strip() if len(short) <= MULTILINE_CHARS else text
+        return (
+            f"{text} {t('Default: {value}', value=short)}".strip()
+            if len(short) <= MULTILINE_CHARS
+            else text
+        )
 
     def change(self, core: Configuration, given: str) -> tuple[bool, str | None]:
         """Return whether the text is a change, and the new value as YAML; None is the default.
@@ -147,7 +152,7 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
             known.get(name),
         )
     for name in [key for key in given if key not in fields and key != "enabled"]:
-        note = "The plugin does not know this key."
+        note = t("The plugin does not know this key.")
         yield SettingInput(
             str(name), "yaml", note, None, False, (), True, True, given[name], known[name]
         )
@@ -187,8 +192,14 @@ def _number(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is not a number.") from None
+        raise ValueError(t("“{text}” is not a number.", text=text[:40])) from None
     return text
+
+
+def _label(name: str) -> str:
+    """Return a key as words: ``public_url`` is "Public URL"."""
+    words = [one.upper() if one in ACRONYMS else one for one in name.split("_")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
 def _scalar(text: str) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, entry_points, metadata
+from importlib.metadata import entry_points
 
 import typer
 from hookline_hookspecs import CommandError, Configuration, HooklineError
-from hookline_hookspecs.cli import command_line
+from hookline_hookspecs.cli import command_line, run_hookline
+from hookline_hookspecs.plugin import needs_restart
 
 from .config_file import config_file
 from .dependencies import dependents_warning, missing_dependencies
 from .output import as_command_errors, warn
-from .plugin_names import installed_entry_points, kind_of, naming_problem
-
-PREFIX = "hookline-"
+from .plugin_names import PREFIX, installed_entry_points, kind_of, known_plugins, naming_problem
 
 
 def enable_plugins(names: Iterable[str], *, install: bool, needed_by: str = "") -> None:
@@ -39,6 +39,29 @@ def enable_plugins(names: Iterable[str], *, install: bool, needed_by: str = "") 
         _switch(name, "true")
         why = f", because {needed_by} needs it" if needed_by else ""
         typer.echo(f"{name} is on in {config_file().path}{why}")
+
+
+def gateway_notice(names: Sequence[str]) -> str:
+    """Whether a running gateway takes the plugins by itself; empty if none runs."""
+    try:
+        gateway = json.loads(run_hookline("health", "--json"))
+    except (CommandError, ValueError):  # none runs
+        return ""
+    process = f"The gateway (process {gateway['pid']})"
+    waiting = [name for name in names if _needs_restart(name)]
+    if waiting:
+        return f"{process} runs without {', '.join(waiting)}. Restart it to apply this."
+    return f"{process} takes {', '.join(names)} at its next message."
+
+
+def _needs_restart(name: str) -> bool:
+    """True if a running gateway cannot take a plugin, or does not watch config.yaml."""
+    if not command_line().configuration.effective()["plugins"].get("configure"):
+        return True
+    try:
+        return any(needs_restart(point.load()) for point in installed_entry_points(name))
+    except Exception:  # the gateway reports what is wrong with it
+        return False
 
 
 def disable_plugins(names: Iterable[str]) -> None:
@@ -111,25 +134,6 @@ def _run_installer(name: str, yes: bool) -> None:
     done = subprocess.run([sys.executable, "-P", "-m", "hookline", *command], check=False)
     if done.returncode:
         raise typer.Exit(done.returncode)
-
-
-def known_plugins() -> set[str]:
-    """The names of Hookline's own plugins: those of its extras, and those in its source clone.
-
-    Only these are ever installed: on a package index, a misspelt name may be another person's
-    package.
-    """
-    from .source_clone import find_clone
-
-    try:
-        needed = metadata("hookline").get_all("Requires-Dist") or []
-    except PackageNotFoundError:
-        needed = []
-    dists = (text.split(";")[0].split("[")[0].split("=")[0].strip(" <>~!") for text in needed)
-    source = find_clone()
-    return {dist.removeprefix(PREFIX) for dist in dists if dist.startswith(PREFIX)} | (
-        source.plugins if source else set()
-    )
 
 
 def _unknown_plugin(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,8 +12,10 @@ from hookline_hookspecs import Configuration, HooklineError
 from hookline_hookspecs.setting_errors import setting_errors
 from pydantic import BaseModel, ValidationError
 
-from .plugin_names import installed_entry_points
+from .plugin_names import installed_entry_points, kind_of, known_plugins
 
+NEAR_NAME = 0.8
+"""How similar a name is, from 0 to 1, that was probably meant."""
 UNKNOWN = ": unknown key"
 LEFT_OUT = "is left out."
 """The end of a warning about a part of a plugin's settings that is ignored."""
@@ -97,6 +100,50 @@ def store_problem(value: object) -> str | None:
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]}?" if near else f"installed are {', '.join(sorted(known))}."
     return f"store: the store {name!r} is not installed; {hint}"
+
+
+def misspelt_name_problem(core: Configuration, before: object, after: object) -> str | None:
+    """Why the config ``after`` names a plugin or provider wrongly that ``before`` does not name.
+
+    None if no known name is similar: a package that is to be installed may have any name.
+    """
+    for name in _new_names(before, after, "plugins"):
+        kind = kind_of(name)
+        known = known_plugins() | entry_points(group="hookline.plugins").names
+        near = difflib.get_close_matches(kind, known, 1, NEAR_NAME)
+        if near and kind not in known:
+            return (
+                f"plugins.{name}: no plugin has this name; did you mean plugins.{near[0]}? If it "
+                "has, install it first: hookline plugins install PACKAGE."
+            )
+    for name in _new_names(before, after, "providers"):
+        near_provider = _near_provider(core, name)
+        if near_provider and not re.match(rf"{re.escape(near_provider)}[\W\d_]", name):
+            return (
+                f"providers.{name}: no provider has this name; did you mean "
+                f"providers.{near_provider}? A second one may be called {near_provider}-{name}."
+            )
+    return None
+
+
+def _new_names(before: object, after: object, section: str) -> list[str]:
+    old, new = (
+        found.get(section) if isinstance(found, dict) else None for found in (before, after)
+    )
+    if not isinstance(new, dict):
+        return []
+    return [str(name) for name in new if not isinstance(old, dict) or name not in old]
+
+
+def _near_provider(core: Configuration, name: str) -> str | None:
+    """Return the known provider that ``name`` is most similar to; None if it is known or new."""
+    try:
+        problems = core.check(f"providers: {{{json.dumps(name)}: {{}}}}")[0]
+    except HooklineError:
+        return None
+    found = re.search(rf"provider {name!r} .*did you mean ([^\s?]+)\?", "\n".join(problems))
+    near = found[1] if found else ""
+    return near if difflib.SequenceMatcher(None, name, near).ratio() >= NEAR_NAME else None
 
 
 def near_key(values: object, key: str) -> str | None:

@@ -39,7 +39,7 @@ def new(
     ] = None,
     kind: Annotated[KindName, typer.Option(help="The kind of plugin.")] = "plugin",
 ) -> None:
-    """Create a repository for a new plugin, with code, tests, README, linting, types and CI."""
+    """Create a repository for a new plugin, with code, tests, a README and CI."""
     try:
         names = derive_names(name)
         folder = _target_folder(names, directory)

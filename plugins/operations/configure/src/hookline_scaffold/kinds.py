@@ -30,10 +30,10 @@ KINDS = {
         Kind(
             "provider",
             "A model provider",
-            "A Hookline provider that repeats each message.",
+            "A Hookline provider for a model's HTTP API.",
             PROVIDERS,
             _CORE_ALONE,
-            "hookline config set model {name}/quiet",
+            "hookline config set model {name}/MODEL",
         ),
         Kind(
             "store",

@@ -28,6 +28,7 @@ IMPORTED_BY_TEMPLATES = frozenset(
         *("AbstractAsyncContextManager", "Any", "AsyncIterator", "Awaitable", "BaseModel"),
         *("Callable", "Config", "Connection", "Field", "FolderChannel", "Harness", "Iterator"),
         *("MakeHarness", "Mapping", "Migration", "Notes", "Path", "PluginContract", "Sequence"),
+        *("BaseHTTPRequestHandler", "FakeServer", "ProviderContract", "ThreadingHTTPServer"),
         *("Shell", "SqlConnection", "T", "ThreadPoolExecutor", "TypeVar"),
     }
 )

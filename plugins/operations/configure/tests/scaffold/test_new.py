@@ -73,7 +73,7 @@ def test_new_creates_repository_and_prints_next_steps(new: New, cwd: Path) -> No
         ("tool", "hookline.plugins", "hookline plugins enable weather"),
         ("guard", "hookline.plugins", "hookline plugins enable weather"),
         ("channel", "hookline.plugins", "hookline plugins enable weather"),
-        ("provider", "hookline.providers", "hookline config set model weather/quiet"),
+        ("provider", "hookline.providers", "hookline config set model weather/MODEL"),
         ("store", "hookline.stores", "hookline config set store weather"),
     ],
 )

@@ -21,7 +21,7 @@ from .stories import DEFAULT, NEEDS, REAL, STORIES, find, missing_packages, miss
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
 
-STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items())
+STORY_HELP = "; ".join(f"{name}: {what}" for name, what in STORIES.items()) + "."
 
 
 def demo(

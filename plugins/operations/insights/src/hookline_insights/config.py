@@ -12,16 +12,25 @@ class OwnPrice(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    input: float = Field(ge=0, allow_inf_nan=False, description="Tokens of input.")
-    output: float = Field(ge=0, allow_inf_nan=False, description="Tokens of output.")
+    input: float = Field(ge=0, allow_inf_nan=False, description="Input tokens.")
+    output: float = Field(ge=0, allow_inf_nan=False, description="Output tokens.")
     cache_read: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Read from the cache; left out: as input."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Tokens read from the cache; if left out, as input.",
     )
     cache_write: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Written to it; left out: as input."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Tokens written to the cache; if left out, as input.",
     )
     cache_write_1h: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Kept for an hour; left out: as cache_write."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Tokens cached for an hour; if left out, as cache_write.",
     )
 
     def price(self) -> ModelPrice:
@@ -34,7 +43,9 @@ class InsightsConfig(BaseModel):
 
     prices: dict[str, OwnPrice] = Field(
         default_factory=dict,
-        description="Prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they override "
-        "those of all lists.",
+        description=(
+            "Your own prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they override "
+            "all price lists."
+        ),
     )
-    currency: str = Field("$", max_length=8, description="The sign before an amount of money.")
+    currency: str = Field("$", max_length=8, description="Currency sign shown before amounts.")

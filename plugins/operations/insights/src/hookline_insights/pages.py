@@ -10,8 +10,9 @@ from datetime import date, datetime
 from typing import Any
 
 from hookline_hookspecs import Host, Page, Route, Usage
-from hookline_hookspecs.prices import FREE, Prices
+from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Chart,
@@ -27,14 +28,18 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    format_number,
     identity,
+    language,
     query_params,
+    t,
+    tn,
 )
 
 from .report import QUARTER_SECONDS, TOKEN_KINDS, InvalidDays, UsageReport, parse_days
 from .reporter import Reporter
 
-WINDOWS = {1: "Today", 7: "7 days", 30: "30 days"}
+WINDOWS = {1: N_("Today"), 7: N_("7 days"), 30: N_("30 days")}
 MODEL_COLUMNS = ("model", "requests", "fresh", "cache_read", "cache_write", "output")
 MAX_ROWS = 100
 """Rows of a table."""
@@ -51,7 +56,11 @@ class InsightsPage:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page."""
         create_tables(self._host, "kinds", since=0.0, channel=None, chat_id=None)
-        register(SiteRoute("GET", "/insights", self.show, "person", Page("Insights", order=40)))
+        register(
+            SiteRoute(
+                "GET", "/insights", self.show, "person", Page("Insights", "Activity", order=40)
+            )
+        )
 
     async def show(self, request: RequestLike) -> View:
         """``GET /insights[?days=N]``: all chats for the operator, else the person's own."""
@@ -64,7 +73,7 @@ class InsightsPage:
         found = await self._reporter.report(days, chat)
         choices = [
             Action(
-                label,
+                t(label),
                 build_path("insights", days=str(number)),
                 style="primary" if number == days else "default",
                 get=True,
@@ -73,25 +82,38 @@ class InsightsPage:
         ]
         parts: list[Part] = [Actions(choices)]
         if not found.totals["requests"] and not found.turns:
-            text = "No usage in this period. Start a conversation in Chat."
+            text = t("No usage in this period. Start a conversation in Chat.")
             parts.append(Text(text))
         else:
             parts += [self._figures(found), *await self._charts(found), *self._tables(found)]
-        since = datetime.fromtimestamp(found.since)
-        whose = "All chats" if chat is None else "Your chats"
-        return View("Insights", parts, f"{whose}, since {since:%Y-%m-%d}.")
+        day = language().day(datetime.fromtimestamp(found.since))
+        return View(
+            t("Insights"),
+            parts,
+            t("All chats, since {day}.", day=day)
+            if chat is None
+            else t("Your chats, since {day}.", day=day),
+        )
 
     def _figures(self, found: UsageReport) -> Part:
         sums, money = found.totals, self._prices.format
         saved = sums["saved"] or 0.0
-        cache = f"{money(saved)} saved by caching" if round(saved, 4) > 0 else ""
+        cache = t("{saved} saved by caching", saved=money(saved)) if round(saved, 4) > 0 else ""
         share = 100 * sums["cache_read"] / sums["input"] if sums["input"] else 0.0
         turns = sum(sum(ends.values()) for ends in found.turns.values())
         items = [
-            Stat("Cost", money(sums["money"]), cache),
-            Stat("Requests", f"{sums['requests']:,}", f"in {turns:,} turns"),
-            Stat("Tokens in", f"{sums['input']:,}", f"{share:.0f}% from cache"),
-            Stat("Tokens out", f"{sums['output']:,}"),
+            Stat(t("Cost"), money(sums["money"]), cache),
+            Stat(
+                t("Requests"),
+                format_number(sums["requests"]),
+                tn("in {n} turn", "in {n} turns", turns),
+            ),
+            Stat(
+                t("Tokens in"),
+                format_number(sums["input"]),
+                t("{share}% from cache", share=round(share)),
+            ),
+            Stat(t("Tokens out"), format_number(sums["output"])),
         ]
         return Stats(items)
 
@@ -103,7 +125,7 @@ class InsightsPage:
         kinds = await self._host.storage.fetch("kinds", **where)
         series: dict[str, list[float]] = {
             name: [0.0] * len(labels)
-            for name in ("uncached", "cache read", "cache write", "output")
+            for name in (t("uncached"), t("cache read"), t("cache write"), t("output"))
         }
         positions = {day: position for position, day in enumerate(labels)}
         for row in kinds:
@@ -121,10 +143,10 @@ class InsightsPage:
             if (position := positions.get(_day(row["quarter"]))) is not None:
                 spent[position] += cost or 0.0
         names = [_short(day) for day in labels]
-        charts: list[Part] = [Chart("Tokens by day", names, series, "stacked", "tokens")]
+        charts: list[Part] = [Chart(t("Tokens by day"), names, series, "stacked", t("tokens"))]
         if any(spent):
-            rounded = {"cost": [round(amount, 4) for amount in spent]}
-            charts.append(Chart("Cost by day", names, rounded, "bar", "US dollars"))
+            rounded = {t("cost"): [round(amount, 4) for amount in spent]}
+            charts.append(Chart(t("Cost by day"), names, rounded, "bar", t("US dollars")))
         return charts
 
     def _tables(self, found: UsageReport) -> Sequence[Part]:
@@ -132,7 +154,15 @@ class InsightsPage:
             Row([*(model[name] for name in MODEL_COLUMNS), self._cost(model)])
             for model in found.models[:MAX_ROWS]
         ]
-        columns = ["Model", "Requests", "Uncached", "Cache read", "Cache write", "Output", "Cost"]
+        columns = [
+            t("Model"),
+            t("Requests"),
+            t("Uncached"),
+            t("Cache read"),
+            t("Cache write"),
+            t("Output"),
+            t("Cost"),
+        ]
         tools = [
             Row(
                 [tool["name"], tool["calls"], tool["failed"], _share(tool["failed"], tool["calls"])]
@@ -152,26 +182,38 @@ class InsightsPage:
             Row([channel["channel"], channel["sessions"], channel["turns"]])
             for channel in found.channels
         ]
-        dated = f"Prices as of {found.prices_date}." if found.prices_date else ""
+        dated = (
+            t("Prices as of {prices_date}.", prices_date=found.prices_date)
+            if found.prices_date
+            else ""
+        )
         return [
-            Table(columns, models, "Models", "No model calls."),
+            Table(columns, models, t("Models"), t("No model calls.")),
             *([Text(dated)] if dated else []),
-            Table(["Tool", "Calls", "Failed", "Failure rate"], tools, "Tools", "No tool calls."),
-            Table(["Skill", "Uses"], skills, "Skills", "No skills used."),
-            Table(["Kind", "Ended with", "Turns"], turns, "Turns"),
-            Table(["Channel", "Sessions", "Turns"], channels, "Channels"),
+            Table(
+                [t("Tool"), t("Calls"), t("Failed"), t("Failure rate")],
+                tools,
+                t("Tools"),
+                t("No tool calls."),
+            ),
+            Table([t("Skill"), t("Uses")], skills, t("Skills"), t("No skills used.")),
+            Table([t("Kind"), t("Ended with"), t("Turns")], turns, t("Turns")),
+            Table([t("Channel"), t("Sessions"), t("Turns")], channels, t("Channels")),
             *_learnt(found.learnt),
         ]
 
     def _cost(self, one: Mapping[str, Any]) -> str:
-        return FREE if one["free"] else self._prices.format(one["money"])
+        return t("free (local)") if one["free"] else self._prices.format(one["money"])
 
 
 def _learnt(learnt: Mapping[str, Any]) -> Sequence[Part]:
-    rows = [Row([f"skills: {what}", n]) for what, n in learnt.get("skills_changed", {}).items()]
+    rows = [
+        Row([t("skills: {change}", change=t(what)), n])
+        for what, n in learnt.get("skills_changed", {}).items()
+    ]
     if "memory_changes" in learnt:
-        rows.append(Row(["memory changes", learnt["memory_changes"]]))
-    return [Table(["Learned", "Times"], rows, "Learned")] if rows else []
+        rows.append(Row([t("memory changes"), learnt["memory_changes"]]))
+    return [Table([t("Learned"), t("Times")], rows, t("Learned"))] if rows else []
 
 
 def _share(failed: int, calls: int) -> str:
@@ -184,5 +226,4 @@ def _day(quarter: int) -> str:
 
 def _short(day: str) -> str:
     """A day as a chart label: ``3 Nov``."""
-    found = date.fromisoformat(day)
-    return f"{found.day} {found:%b}"
+    return language().day(date.fromisoformat(day))

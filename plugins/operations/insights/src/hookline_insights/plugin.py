@@ -35,7 +35,8 @@ class Insights(Plugin[InsightsConfig]):
     def __init__(self, config: InsightsConfig, host: Host) -> None:
         super().__init__(config, host)
         own = {model: price.price() for model, price in config.prices.items()}
-        self.prices = ModelPrices(host.home, own, config.currency)
+        home_list = host.watched(host.home / PRICE_FILE, lambda text: read_list(text, PRICE_FILE))
+        self.prices = ModelPrices(home_list, own, config.currency)
         self.reporter = Reporter(self.prices, host)
 
     @hookimpl
@@ -59,7 +60,7 @@ class Insights(Plugin[InsightsConfig]):
         path = self.host.home / PRICE_FILE
         fix = "correct the file, delete it, or load another: hookline prices update FILE"
         if path.exists() and not path.is_file():  # reading a pipe may never end
-            detail = f"{path} is not a regular file; the packaged prices are used"
+            detail = f"{path} is not a regular file; the built-in prices are used"
             return CheckResult(False, detail, fix)
         try:
             found = read_list(path.read_text(encoding="utf-8"), str(path))
@@ -69,7 +70,7 @@ class Insights(Plugin[InsightsConfig]):
             )
         except (OSError, UnicodeDecodeError, InvalidPriceList) as error:
             problem = str(error).split("\n")[0]
-            return CheckResult(False, f"{problem}; the packaged prices are used", fix)
+            return CheckResult(False, f"{problem}; the built-in prices are used", fix)
         return CheckResult(True, f"{len(found.models)} prices of {found.date} in {path}")
 
     @tool(name="insights", read_only=True, paged=True, origin="workspace")
@@ -84,7 +85,7 @@ class Insights(Plugin[InsightsConfig]):
 
     @command("/insights", audience="everyone", category="Sessions")
     async def insights_command(self, ctx: Context, args: str) -> str:
-        """Show what was used over the last days: /insights 30 [by person|chat|database|skill]."""
+        """Show usage and cost: /insights DAYS [by person|chat|database|skill]."""
         try:
             chat = await self._visible(ctx)
             words, by, what = args.partition("by")

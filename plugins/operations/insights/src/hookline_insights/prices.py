@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from hookline_hookspecs import Usage
+from hookline_hookspecs import Usage, Watched
 from hookline_hookspecs.prices import Prices
 
 from .library_prices import library_cost, library_version
-from .price_list import InvalidPriceList, ModelPrice, PriceList, read_list
+from .price_list import ModelPrice, PriceList, read_list
 
 PRICE_FILE = "prices.yaml"
 """The file in the home that ``hookline prices update`` writes."""
@@ -31,22 +31,24 @@ def packaged_list() -> PriceList:
 
 
 class ModelPrices(Prices):
-    """The service ``Prices``. A changed list is read again.
+    """The service ``Prices``.
 
     Args:
-        home: Hookline's home, whose ``prices.yaml`` overrides the packaged list; None for the
+        home_list: the home's ``prices.yaml``, which overrides the packaged list; None for the
             packaged list alone.
         own: prices by model that override both lists.
         sign: the sign before an amount of money.
     """
 
     def __init__(
-        self, home: Path | None = None, own: Mapping[str, ModelPrice] | None = None, sign: str = "$"
+        self,
+        home_list: Watched[PriceList | None] | None = None,
+        own: Mapping[str, ModelPrice] | None = None,
+        sign: str = "$",
     ) -> None:
         self.sign = sign
-        self._path = home / PRICE_FILE if home is not None else None
+        self._home_list = home_list
         self._own = own or {}
-        self._read: tuple[int, PriceList | None] = (0, None)
         self._found: tuple[list[PriceList], dict[str, ModelPrice | None]] = ([], {})
 
     def cost(self, model: str, usage: Usage, prompt: int | None = None) -> float | None:
@@ -123,24 +125,8 @@ class ModelPrices(Prices):
         return {**found, **self._own}
 
     def _lists(self) -> list[PriceList]:
-        home = self._home_list()
+        home = self._home_list.value if self._home_list is not None else None
         return [home, packaged_list()] if home is not None else [packaged_list()]
-
-    def _home_list(self) -> PriceList | None:
-        """The home's list; None if it is missing or invalid, which ``doctor`` reports."""
-        if self._path is None:
-            return None
-        try:
-            changed = self._path.stat().st_mtime_ns
-            if not self._path.is_file():  # reading a pipe may never end
-                self._read = (changed, None)
-            elif changed != self._read[0]:
-                self._read = (changed, read_list(self._path.read_text("utf-8"), PRICE_FILE))
-        except FileNotFoundError:
-            self._read = (0, None)
-        except (OSError, InvalidPriceList, UnicodeDecodeError):
-            self._read = (changed, None)
-        return self._read[1]
 
 
 def _elsewhere(name: str, lists: list[PriceList]) -> Iterator[ModelPrice]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import ssl
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
 from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
 from hookline_hookspecs.guessed_sinks import missing_declarations
+from hookline_hookspecs.sentences import N_
 
 from .failures import add_failures
+from .plugin_listing import add_unused_commands
 from .service import inspection
 
 MIN_FREE_BYTES = 200_000_000
@@ -24,12 +28,12 @@ RECENT_FAILURE_SECONDS = 86_400
 def core_checks(host: Host) -> list[Check]:
     """Config, model, secrets, home, plugins, tools, workspace, store and disk."""
     checks: dict[str, Callable[[Host], CheckResult | Awaitable[CheckResult]]] = {
-        "config": _config,
-        "model": _model,
-        "plugins": _plugins,
-        "tools": _tools,
-        "workspace": _workspace,
-        "store": _store,
+        N_("config"): _config,
+        N_("model"): _model,
+        N_("plugins"): _plugins,
+        N_("tools"): _tools,
+        N_("workspace"): _workspace,
+        N_("store"): _store,
         **FILE_CHECKS,
     }
     return [Check(name, partial(run, host)) for name, run in checks.items()]
@@ -104,6 +108,7 @@ def _home(host: Host) -> CheckResult:
 
 async def _plugins(host: Host) -> CheckResult:
     rows = await inspection(host).plugins()
+    add_unused_commands(rows)
     bad = [f"{r['name']}: {r['reason']}" for r in rows if r["state"] in ("failed", "missing")]
     warned = [warning for row in rows for warning in row.get("warnings", ())]
     if bad or warned:
@@ -147,5 +152,25 @@ def _disk(host: Host) -> CheckResult:
     )
 
 
-FILE_CHECKS = {"secrets file": _env_file, "home": _home, "disk": _disk}
-"""The checks that need only the home's files."""
+def _certificates(host: Host) -> CheckResult:
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file:
+        try:
+            ssl.create_default_context(cafile=file)
+        except OSError as error:
+            why = error.strerror or error
+            detail = N_(f"SSL_CERT_FILE names {file}, which cannot be used: {why}")
+            return CheckResult(False, detail, "name a PEM file, or unset SSL_CERT_FILE")
+    elif folder and not Path(folder).is_dir():
+        detail = N_(f"SSL_CERT_DIR names {folder}, which is not a folder")
+        return CheckResult(False, detail, "name a folder made by `openssl rehash`, or unset it")
+    return CheckResult(True, file or folder or "those of the system")
+
+
+FILE_CHECKS = {
+    N_("secrets file"): _env_file,
+    N_("home"): _home,
+    N_("disk"): _disk,
+    N_("certificates"): _certificates,
+}
+"""The checks that need only files and the environment."""

@@ -16,12 +16,14 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.open_chats import OpenChats
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from hookline_hookspecs.web import View
 
     from .failures import FailureLog
+    from .open_chats import OpenChatRecords
     from .recorder import Recorder, Recording
 
 PAGE = "web"
@@ -31,10 +33,12 @@ PAGE = "web"
 class InspectConfig(BaseModel):
     """Limits for traces."""
 
-    trace_turns: int = Field(200, ge=1, description="traced turns to keep")
-    trace_bytes: int = Field(2_000_000, ge=10_000, description="bytes of all traces together")
-    trace_steps: int = Field(1000, ge=10, description="steps to record of one turn")
-    trace_chars: int = Field(300, ge=20, description="characters to keep of a reason")
+    trace_turns: int = Field(200, ge=1, description="Maximum traced turns kept.")
+    trace_bytes: int = Field(
+        2_000_000, ge=10_000, description="Maximum bytes of all traces together."
+    )
+    trace_steps: int = Field(1000, ge=10, description="Maximum steps recorded of one turn.")
+    trace_chars: int = Field(300, ge=20, description="Maximum characters kept of a reason.")
 
 
 class Inspect(Plugin[InspectConfig]):
@@ -44,6 +48,7 @@ class Inspect(Plugin[InspectConfig]):
     runs_turns = False
     _recorder: Recorder | None = None
     _failures: FailureLog
+    _open_chats: OpenChatRecords
 
     @hookimpl
     def register_checks(self, register: Callable[[Check], None]) -> None:
@@ -76,30 +81,33 @@ class Inspect(Plugin[InspectConfig]):
 
     @command("/plugins", audience="everyone", immediate=True, category="Help")
     async def slash_plugins(self, ctx: Context, args: str) -> str:
-        """List the plugins and their states."""
+        """List the plugins and whether they are on."""
         from .slash_commands import plugins
 
         return await plugins(ctx)
 
-    @command("/usage", audience="everyone", category="Sessions")
+    @command("/usage", audience="everyone", aliases=("/cost",), category="Sessions")
     async def slash_usage(self, ctx: Context, args: str) -> str:
-        """Show the tokens this session has used, and what its input cost."""
+        """Show the tokens this session has used, and their cost."""
         from .usage import usage
 
         return await usage(ctx)
 
     @command("/context", audience="everyone", category="Sessions")
     async def slash_context(self, ctx: Context, args: str) -> str:
-        """Show what fills the model's window, in estimated tokens."""
+        """Show what fills the model's context window, in estimated tokens."""
         from .usage import context
 
         return await context(ctx)
 
     @hookimpl
     async def setup(self, host: Host) -> None:
-        """Store plugins' failures, and record turns if tracing is on."""
+        """Store plugins' failures, list open chats, and record turns if tracing is on."""
         from .failures import FailureLog
+        from .open_chats import OpenChatRecords
 
+        self._open_chats = OpenChatRecords(host)
+        host.services.provide(OpenChats, self._open_chats)
         self._failures = FailureLog(host)
         host.signals.connect("plugin_failed", self._failures.note)
         await self._failures.store()
@@ -153,7 +161,8 @@ class Inspect(Plugin[InspectConfig]):
 
     @hookimpl
     async def teardown(self, host: Host) -> None:
-        """Store failures and traces that are not stored yet."""
+        """Store failures and traces that are not stored yet; no chat is open any more."""
+        await self._open_chats.close_all()
         await self._failures.store()
         if self._recorder is not None:
             for recording in self._recorder.close_all():

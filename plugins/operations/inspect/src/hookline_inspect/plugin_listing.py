@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, entry_points, metadata
 from typing import Any
 
 from hookline_hookspecs import Host
+from hookline_hookspecs.cli import current
 
 from .failures import add_failures
 from .service import inspection
@@ -26,8 +28,29 @@ async def all_plugins(host: Host) -> list[dict[str, Any]]:
         _package(name, dists.get(name.partition(":")[0])) | known.get(name, _off())
         for name in [*known, *sorted(dists.keys() - known)]
     ]
+    add_unused_commands(rows)
     await add_failures(host, rows)
     return rows
+
+
+def add_unused_commands(rows: Iterable[dict[str, Any]]) -> None:
+    """Add a warning to the row of each plugin that has a command which another plugin has, too.
+
+    A plugin without another reason gets it as the reason.
+    """
+    line = current.get(None)
+    unused: dict[str, list[str]] = {}
+    for command in line.commands if line is not None else ():
+        for plugin in command.overrides:
+            unused.setdefault(plugin, []).append(
+                f"its command `hookline {command.name}` is not used: plugin {command.plugin} has "
+                "one of this name"
+            )
+    for row in rows:
+        if found := unused.get(row["name"]):
+            told = [f"plugin {row['name']}: {text}" for text in found]
+            row["warnings"] = [*row.get("warnings", ()), *told]
+            row["reason"] = row["reason"] or "; ".join(found)
 
 
 def installed_plugins() -> list[dict[str, Any]]:

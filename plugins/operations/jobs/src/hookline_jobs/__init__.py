@@ -6,6 +6,7 @@ Due jobs are checked every minute and after each turn, so that short-lived proce
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from hookline_hookspecs import (
     Context,
@@ -20,13 +21,17 @@ from hookline_hookspecs import (
 )
 from pydantic import BaseModel, Field
 
+from .due_times import last_due, next_due
+
 __all__ = ["Jobs", "JobsConfig"]
 
 
 class JobsConfig(BaseModel):
     """How often due jobs are checked."""
 
-    look_every: float = Field(default=60.0, ge=0.01, description="Seconds between two checks.")
+    look_every: float = Field(
+        default=60.0, ge=0.01, description="Seconds between checks for due jobs."
+    )
 
 
 class Jobs(Plugin[JobsConfig]):
@@ -65,10 +70,22 @@ class Jobs(Plugin[JobsConfig]):
         if not self._last_started:
             await self._read_starts()
         await asyncio.gather(*[self._run_if_due(plugin, job) for plugin, job in jobs])
+        now = self.host.now()
         following = [
-            self._last_started.get(f"{name}/{job.name}", 0.0) + job.every for name, job in jobs
+            next_due(job, now, self._last_started.get(f"{plugin}/{job.name}"))
+            for plugin, job in jobs
         ]
-        self._nothing_due = (self.host.now(), min(following, default=0.0))
+        self._nothing_due = (now, min(following, default=0.0))
+
+    async def last_starts(self) -> Mapping[str, float]:
+        """When each job was last started (Unix seconds), by ``PLUGIN/JOB``."""
+        await self._read_starts()
+        return self._last_started
+
+    async def run_now(self, plugin: str, job: Job) -> None:
+        """Run a job now, whether or not it is due. Raises what it raises."""
+        await self._note_start(f"{plugin}/{job.name}", due=self.host.now())
+        await job.run()
 
     async def _run_if_due(self, plugin: str, job: Job) -> None:
         name = f"{plugin}/{job.name}"
@@ -91,18 +108,27 @@ class Jobs(Plugin[JobsConfig]):
         now = self.host.now()
         first = job.at_start and name not in self._started_here
         self._started_here.add(name)
-        last = self._last_started.get(name)
-        if not first and last is not None and last <= now < last + job.every:
+        last, due = self._last_started.get(name), last_due(job, now)
+        if not first and last is not None and due < last <= now:
             return False
-        due = now if first else now - job.every
         try:
-            if await self.host.storage.execute("claim", name=name, now=now, due=due):
-                self._last_started[name] = now
+            if last is None and job.at is not None and not first:
+                await self._note_start(name, due=now)  # a new job waits for its time of day
+                return False
+            if await self._note_start(name, due=now if first else due):
                 return True
         except HooklineError as error:
             self.log.warning("job %s was not run: %s", name, error)
             return False
         await self._read_starts()  # another process has started it
+        return False
+
+    async def _note_start(self, name: str, *, due: float) -> bool:
+        """Store that the job starts now, unless it was started after ``due``; return whether."""
+        now = self.host.now()
+        if await self.host.storage.execute("claim", name=name, now=now, due=due):
+            self._last_started[name] = now
+            return True
         return False
 
     async def _read_starts(self) -> None:

@@ -93,7 +93,7 @@ class Compaction(Plugin[CompactionConfig]):
 
     @command("/compact", audience="session", aliases=("/compress",), category="Conversation")
     async def compact(self, ctx: Context, args: str) -> str:
-        """Shorten the history: /compact, or /compact WHAT TO KEEP IN VIEW."""
+        """Shorten the conversation: /compact, or /compact WHAT TO KEEP IN VIEW."""
         from .compaction_pass import PassLimits, SummaryFailed
 
         record = await self._records.get(ctx.session.id)

@@ -23,7 +23,16 @@ IMPORT_SUFFIXES = (".md", ".mdc", ".markdown", ".txt", ".rst")
 """Other files are not imported: instructions are prose."""
 
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|`[^`\n]*`|<!--.*?-->", re.M | re.S)
-_IMPORT = re.compile(r"(?<![\w@/.`])@((?:~|\.{1,2})?/?[\w.\-/]*\w)")
+_IMPORT = re.compile(
+    r"(?<![@/.`])(?<![^\W\u3040-\u30ff\u3400-\u9fff])@"
+    r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|“([^”\n]+)”|<([^<>\n]+)>"
+    r"|((?:~|\.{1,2})?/?(?:\\[ ]|[\w.\-/+&%#()\[\]])*\w))"
+)
+"""A path in quotes or angle brackets, with backslashes before its spaces, or without spaces."""
+_SUFFIX_WITHIN = re.compile(
+    rf"(?:{'|'.join(map(re.escape, IMPORT_SUFFIXES))})(?=[^\x00-\x7f])", re.I
+)
+"""The end of a path that letters of a script without spaces follow."""
 
 
 @dataclass(slots=True)
@@ -91,4 +100,13 @@ class Imports:
 def imported_paths(text: str) -> Sequence[str]:
     """The paths that ``text`` imports, in order, each once."""
     prose = _CODE.sub(" ", text)
-    return list(dict.fromkeys(found[1] for found in _IMPORT.finditer(prose)))
+    return list(dict.fromkeys(_path(found) for found in _IMPORT.finditer(prose)))
+
+
+def _path(found: re.Match[str]) -> str:
+    if not (bare := found[5]):
+        return str(next(filter(None, found.groups()))).strip()
+    path = bare.replace("\\ ", " ")
+    if not path.lower().endswith(IMPORT_SUFFIXES) and (end := _SUFFIX_WITHIN.search(path)):
+        return path[: end.end()]
+    return path

@@ -11,6 +11,7 @@ from html import escape
 from hookline_hookspecs import Context, HooklineError, Origin, Refused, merge_origins
 from hookline_hookspecs.file_origins import origins_of
 
+from .all_changes import load_changes
 from .changes import load_commits, load_diff, load_staged
 from .decoding import shorten
 from .grammar import Reference
@@ -24,6 +25,7 @@ _LOADERS: Mapping[str, LoadReference] = {
     "folder": load_folder,
     "diff": load_diff,
     "staged": load_staged,
+    "changes": load_changes,
     "git": load_commits,
     "url": load_url,
 }

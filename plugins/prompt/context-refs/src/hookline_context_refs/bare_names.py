@@ -19,8 +19,11 @@ MAX_BARE_NAMES = 1_000
 """Bare names of one message that are looked up; pasted code may have many decorators."""
 
 _ENDINGS = """
-c cc cfg conf cpp cs css csv go h hpp html ini ipynb java jpeg jpg js json jsx kt lock log lua md
-pdf php pl png py pyi rb rs rst scala sh sql svg swift tex toml ts tsx txt vue xml yaml yml
+adoc astro bat bmp c cc cfg cjs clj conf cpp cs csproj css csv cxx dart diff docx erl ex exs fish fs
+gif go gradle graphql h hcl hh hpp hs htm html ico ini ipynb java jpeg jpg js json json5 jsonl jsx
+kt kts less lock log lua m md mdc mdx mjs mm mts nim odt parquet patch pdf php pl plist png pptx
+properties proto ps1 py pyi pyx r rb rmd rs rst rtf sass scala scss sh sol sql sqlite svelte svg
+swift tex tf toml ts tsv tsx txt vue webp xlsx xml yaml yml zig zsh
 """
 FILE_SUFFIXES = frozenset(_ENDINGS.split())
 """Endings that mark a bare name as a file, unlike ``@app.route`` and ``@alice``."""
@@ -50,15 +53,21 @@ def misspelt_kinds(found: Sequence[Reference]) -> list[tuple[str, str]]:
 
 
 def _file_name(reference: Reference) -> str:
-    """The reading that ends like the name of a file, or empty."""
-    for one in (*reversed(reference.shorter), reference):
-        if (
-            not one.value.startswith("/")  # as in the imports of some languages
-            and "." in one.value
-            and one.value.rpartition(".")[2].casefold() in FILE_SUFFIXES
-        ):
+    """The reading that is written like the path of a file, or empty."""
+    readings = (*reversed(reference.shorter), reference)
+    for one in readings:
+        # An import of some languages begins with a slash.
+        if not one.value.startswith("/") and _has_file_suffix(one.value):
+            return one.value
+    for one in readings:
+        if one.lines or one.value.startswith(("./", "../", "~/")):
             return one.value
     return ""
+
+
+def _has_file_suffix(path: str) -> bool:
+    name, dot, suffix = path.rpartition(".")
+    return bool(name and dot) and suffix.casefold() in FILE_SUFFIXES
 
 
 async def resolve_bare_names(

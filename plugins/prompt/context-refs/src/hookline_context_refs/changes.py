@@ -11,7 +11,7 @@ from .patches import allowed_part
 from .reference_content import ReferenceContent, ReferenceSources, UnresolvedReference
 from .repository import GitOutput, Repository, open_repository
 
-_PATCH = (
+PATCH = (
     "--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv",
     "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=dirty", "--submodule=short",
 )  # fmt: skip
@@ -22,18 +22,18 @@ _FORMAT = "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
 
 async def load_diff(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the unstaged changes."""
-    return await _load(reference, sources, "diff", *_PATCH)
+    return await _load(reference, sources, "diff", *PATCH)
 
 
 async def load_staged(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the staged changes."""
-    return await _load(reference, sources, "diff", "--cached", *_PATCH)
+    return await _load(reference, sources, "diff", "--cached", *PATCH)
 
 
 async def load_commits(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the last commits with their messages and patches."""
     log = ("log", f"-{reference.value}", "--patch", "--no-show-signature", "--date=iso-strict")
-    return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *_PATCH)
+    return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *PATCH)
 
 
 async def _load(
@@ -43,7 +43,7 @@ async def _load(
     async with open_repository(folder, sources.config.git_seconds) as repository:
         _require_commits(reference, repository)
         output = await repository.run(*arguments)
-    return await asyncio.to_thread(_content, reference, sources, output)
+    return await asyncio.to_thread(content, reference, sources, output)
 
 
 def _require_commits(reference: Reference, repository: Repository) -> None:
@@ -51,9 +51,8 @@ def _require_commits(reference: Reference, repository: Repository) -> None:
         raise UnresolvedReference("the repository has no commits yet")
 
 
-def _content(
-    reference: Reference, sources: ReferenceSources, output: GitOutput
-) -> ReferenceContent:
+def content(reference: Reference, sources: ReferenceSources, output: GitOutput) -> ReferenceContent:
+    """Return what git printed, without files that may not be read."""
     paths = sources.paths
     files: dict[Path, None] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 from hookline_hookspecs.file_names import shown_name
-from hookline_textmatch import legacy_encoding
+from hookline_textmatch import escape_encoding, legacy_encoding, unmarked_unicode
 
 from .reference_content import UnresolvedReference
 
@@ -48,6 +48,8 @@ def decode(data: bytes, encoding: str = "") -> tuple[str, str]:
 
 
 def _encoding(body: bytes) -> tuple[str, str]:
+    if codec := unmarked_unicode(body) or escape_encoding(body):
+        return codec, ""
     try:
         body.decode("utf-8")
     except UnicodeError:

@@ -1,11 +1,20 @@
-"""The plugin: two hooks, which read the person's own words."""
+"""The plugin: two hooks, which read the person's own words, and the commands about changes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs import Context, ContextBlock, Inbound, Plugin, Turn, hookimpl
+from hookline_hookspecs import (
+    Context,
+    ContextBlock,
+    Conversations,
+    Inbound,
+    Plugin,
+    Turn,
+    command,
+    hookimpl,
+)
 from hookline_hookspecs.channels import TERMINAL
 
 from .config import ContextRefsConfig
@@ -14,6 +23,7 @@ from .grammar import references
 if TYPE_CHECKING:
     from .attachments import AttachedReferences
     from .grammar import Reference
+    from .reference_content import ReferenceSources
 
 TAG = "attached-context"
 """The element of the turn's context that holds what was attached."""
@@ -75,6 +85,32 @@ class ContextRefs(Plugin[ContextRefsConfig]):
         if attached.summaries and ctx.channel == TERMINAL:
             ctx.notify(f"Attached: {', '.join(attached.summaries)}")
         return _block(attached)
+
+    @command("/diff", audience="session", category="Conversation")
+    async def diff(self, ctx: Context, args: str) -> str:
+        """Show the changes in the workspace: /diff [BASE or PATH], /diff checkpoint.
+
+        Without BASE, what differs from the last commit, new files too. /diff checkpoint shows what
+        has changed since the last checkpoint.
+        """
+        from .commands import diff
+
+        return await diff(ctx, args, self._sources(ctx))
+
+    @command("/review", audience="everyone", category="Conversation")
+    async def review(self, ctx: Context, args: str) -> str:
+        """Have the model review the changes in the workspace: /review [BASE or PATH]."""
+        from .commands import review_prompt
+
+        prompt, reason = await review_prompt(args, self._sources(ctx))
+        if prompt:
+            self.host.services[Conversations].rerun(ctx, prompt)
+        return reason
+
+    def _sources(self, ctx: Context) -> ReferenceSources:
+        from .reference_content import ReferenceSources
+
+        return ReferenceSources(ctx.paths, self.host.http, self.config)
 
 
 async def _resolve_bare(ctx: Context, found: list[Reference]) -> list[Reference]:

@@ -30,6 +30,8 @@ _MAX_ERROR_BYTES = 65_536
 _INHERITED = (
     "PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "XDG_CONFIG_HOME"
 )  # fmt: skip
+_NEEDED = ("index", "objects", "shallow", "info/exclude")
+"""Parts of the real repository."""
 _SETTINGS = re.compile(
     r"core\.(?:autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|trustctime|checkstat)"
     r"|extensions\.objectformat"
@@ -50,13 +52,15 @@ class GitOutput:
 class Repository:
     """The repository around ``folder``, as seen through the temporary one in ``env``.
 
-    ``commit`` is the id of HEAD, empty before the first commit.
+    ``commit`` is the id of HEAD, empty before the first commit; ``base`` that of the commit which
+    was named when it was opened.
     """
 
     folder: Path
     env: Mapping[str, str]
     commit: str
     seconds: float
+    base: str = ""
 
     async def run(self, *arguments: str) -> GitOutput:
         """Run git below ``folder``. Raises ``UnresolvedReference`` if it fails or takes too
@@ -68,24 +72,34 @@ class Repository:
 
 
 @asynccontextmanager
-async def open_repository(folder: Path, seconds: float) -> AsyncIterator[Repository]:
-    """Open the repository around ``folder``. Raises ``UnresolvedReference`` if there is none."""
+async def open_repository(
+    folder: Path, seconds: float, base: str = ""
+) -> AsyncIterator[Repository]:
+    """Open the repository around ``folder``.
+
+    Raises:
+        UnresolvedReference: there is none, or it has no commit ``base``.
+    """
     env = _environment()
     where = ["--show-toplevel", "--absolute-git-dir"]
-    inside = [part for name in ("index", "objects", "shallow") for part in ("--git-path", name)]
+    inside = [part for name in _NEEDED for part in ("--git-path", name)]
     code, text, error, _ = await _git(["rev-parse", *where, *inside], folder, env, seconds)
     lines = text.splitlines()
-    if code != 0 or len(lines) != 5:
+    if code != 0 or len(lines) != 2 + len(_NEEDED):
         raise UnresolvedReference(f"git found no repository here ({_first_line(error)})")
-    top, git_dir, index, objects, shallow = (folder / line for line in lines)
+    top, git_dir, index, objects, shallow, exclude = (folder / line for line in lines)
     _require_within(folder, top)
     _, commit, _, _ = await _git(["rev-parse", "-q", "--verify", "HEAD"], folder, env, seconds)
+    base = await _commit_of(base, folder, env, seconds) if base else ""
     _, listed, _, _ = await _git(["config", "--null", "--list"], folder, env, seconds)
     with TemporaryDirectory(prefix="hookline-git-", ignore_cleanup_errors=True) as made:
         _initialise(Path(made), commit.strip(), listed)
         for needed in (shallow, *git_dir.glob("sharedindex.*")):
             if needed.is_file():
                 shutil.copyfile(needed, Path(made) / needed.name)
+        if exclude.is_file():
+            (Path(made) / "info").mkdir()
+            shutil.copyfile(exclude, Path(made) / "info" / "exclude")
         borrowed = {
             "GIT_DIR": made,
             "GIT_WORK_TREE": str(top),
@@ -96,7 +110,18 @@ async def open_repository(folder: Path, seconds: float) -> AsyncIterator[Reposit
             "HOME": made,
             "XDG_CONFIG_HOME": made,
         }
-        yield Repository(folder, {**env, **borrowed}, commit.strip(), seconds)
+        yield Repository(folder, {**env, **borrowed}, commit.strip(), seconds, base)
+
+
+async def _commit_of(name: str, folder: Path, env: Mapping[str, str], seconds: float) -> str:
+    """Return the id of a commit. Raises ``UnresolvedReference`` if there is no such commit."""
+    if name.startswith("-"):
+        raise UnresolvedReference(f"{name[:100]!r} is not a commit")
+    wanted = ["rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
+    code, text, _, _ = await _git(wanted, folder, env, seconds)
+    if code != 0:
+        raise UnresolvedReference(f"{name[:100]!r} is neither a file here nor a commit")
+    return text.strip().splitlines()[-1]
 
 
 def _require_within(folder: Path, top: Path) -> None:

@@ -10,12 +10,16 @@ from typing import Any
 from hookline_hookspecs import (
     Context,
     HooklineError,
+    Host,
     Plugin,
+    Session,
     ThinkingBlock,
     WireRequest,
     command,
     hookimpl,
 )
+from hookline_hookspecs.conversations import SessionCopyListener
+from hookline_hookspecs.optional_services import ReasoningLevels
 from pydantic import BaseModel, Field
 
 from .styles import LEVELS, Level, Style, style_of, supports, with_level
@@ -33,18 +37,55 @@ class ReasoningConfig(BaseModel):
     """Settings under ``plugins: {reasoning: …}``."""
 
     default: Level | None = Field(
-        None, description="The level of a chat without its own; null leaves it to the model."
+        None,
+        description="Level for chats that have none of their own; null leaves it to the model.",
     )
     models: dict[str, Style] = Field(
         default_factory=dict,
-        description="Models that the packaged list lacks or has wrong: a pattern of "
-        "provider/model, and its style (effort, effort-always, openrouter, "
-        "anthropic-adaptive, anthropic-adaptive-always, anthropic-budget, none).",
+        description=(
+            "Models missing from the built-in list or wrong in it: a pattern for provider/model, "
+            "and its style (effort, effort-always, openrouter, anthropic-adaptive, "
+            "anthropic-adaptive-always, anthropic-budget, none)."
+        ),
     )
 
 
 class Reasoning(Plugin[ReasoningConfig]):
-    """Stores a level for each chat, and sends it with the requests of its turns."""
+    """Stores a level for each session, and sends it with the requests of its turns.
+
+    The session of a chat in which a level was chosen last decides what its later ones begin with.
+    """
+
+    @hookimpl
+    def setup(self, host: Host) -> None:
+        """Provide the service ``ReasoningLevels``."""
+        host.services.provide(ReasoningLevels, self)
+        host.services.add(SessionCopyListener, self)
+
+    async def level(self, session: Session) -> str:
+        """The level of a session; empty if the model decides."""
+        stored = await self._stored(session)
+        return (stored if stored in LEVELS else self.config.default) or ""
+
+    async def session_copied(self, session: Session, copy: Session) -> None:
+        """Let a copy of a session have its level (SessionCopyListener)."""
+        stored = await self._stored(session)
+        await self.host.storage.kv.set(_session_key(copy), stored or DEFAULT)
+
+    async def _stored(self, session: Session) -> str | None:
+        """The level that was chosen for a session, or :data:`DEFAULT`; None if none was.
+
+        A session without its own begins with what its chat last had, which it keeps.
+        """
+        kv = self.host.storage.kv
+        if session.id and (own := await kv.get(_session_key(session))) is not None:
+            return str(own)
+        last = await kv.get(_chat_key(session))
+        if not isinstance(last, dict) or (session.id and session.created < last["since"]):
+            return None
+        if session.id:
+            await kv.set(_session_key(session), last["level"])
+        return str(last["level"])
 
     async def _complete(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         return [(level, "") for level in (*LEVELS, DEFAULT) if level.startswith(typed.casefold())]
@@ -52,7 +93,7 @@ class Reasoning(Plugin[ReasoningConfig]):
     # Not immediate: a model that has started to think cannot stop within a turn.
     @command("/reasoning", audience="everyone", category="Model and safety", complete=_complete)
     async def command(self, ctx: Context, args: str) -> str:
-        """Show how much the model thinks, or choose: /reasoning off, low, medium, high, default."""
+        """Show or choose how much the model thinks: /reasoning off, low, medium, high, default."""
         name = args.strip().casefold()
         before, style = await self._level(ctx), style_of(ctx.model, self.config.models)
         if not name:
@@ -62,7 +103,7 @@ class Reasoning(Plugin[ReasoningConfig]):
         level: Any = None if name == DEFAULT else name
         if level is not None and not supports(style, level):
             return self._refusal(ctx.model, style)
-        await self._store(ctx, level)
+        await self._store(ctx.session, level)
         level = level or self.config.default
         note = (
             CACHE_NOTE if style.startswith("anthropic") and ctx.history and level != before else ""
@@ -101,19 +142,26 @@ class Reasoning(Plugin[ReasoningConfig]):
 
     async def _level(self, ctx: Context) -> Level | None:
         try:
-            stored = await self.host.storage.kv.get(_key(ctx))
+            stored = await self._stored(ctx.session)
         except HooklineError as error:
             self.log.warning("the level of reasoning cannot be read: %s", error)
             stored = None
         return stored if stored in LEVELS else self.config.default
 
-    async def _store(self, ctx: Context, level: Level | None) -> None:
+    async def _store(self, session: Session, level: Level | None) -> None:
         kv = self.host.storage.kv
-        await (kv.set(_key(ctx), level) if level else kv.delete(_key(ctx)))
+        if session.id:
+            await kv.set(_session_key(session), level or DEFAULT)
+        last = {"level": level or DEFAULT, "since": self.host.now()}
+        await kv.set(_chat_key(session), last)
 
 
-def _key(ctx: Context) -> str:
-    return "chat:" + json.dumps([ctx.session.channel, ctx.session.chat_id])
+def _session_key(session: Session) -> str:
+    return f"session:{session.parent_id or session.id}"
+
+
+def _chat_key(session: Session) -> str:
+    return "chat:" + json.dumps([session.channel, session.chat_id])
 
 
 def _started_without_thinking(ctx: Context) -> bool:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Delta, ProviderSettings
+from hookline_hookspecs import Delta, ProviderError, ProviderSettings
 from hookline_providerkit import (
     MAX_REPAIRS,
     NO_COMPRESSION,
@@ -181,6 +181,8 @@ class Client:
             raise self._failures.failure(Cause.INVALID_REQUEST, detail)
         try:
             return _client(settings, self._options, key or "none", self.guard)
+        except ProviderError:
+            raise
         except Exception as error:
             raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
 
@@ -195,9 +197,10 @@ def _client(
     if options.auth_header == "x-api-key":
         headers = {"X-Api-Key": key, "Authorization": omit}
     given: dict[str, Any] = {} if options.timeout is None else {"timeout": options.timeout}
+    address = settings.base_url
     return AsyncAnthropic(
         api_key=key,
-        base_url=settings.base_url,
+        base_url=address.rstrip("/").removesuffix("/v1") if address else None,
         default_headers=headers | dict(NO_COMPRESSION) | dict(settings.headers),
         max_retries=0,  # Retries handles it and notifies the person
         http_client=guard.http_client(anthropic, settings.base_url or ""),

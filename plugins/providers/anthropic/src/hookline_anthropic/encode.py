@@ -164,8 +164,15 @@ def _call(call: ToolCall, renames: Mapping[str, str]) -> dict[str, Any]:
         "type": "tool_use",
         "id": wire_id(call.id, renames),
         "name": _NOT_IN_IDS.sub("_", call.name)[:MAX_NAME_CHARS] or "unnamed",
-        "input": {} if call.error else call.arguments,
+        "input": {} if call.error else _in_order(call.arguments),
     }
+
+
+def _in_order(value: Any) -> Any:
+    """The value with sorted keys: equal calls give equal bytes, and a database may reorder keys."""
+    if isinstance(value, Mapping):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _result(result: ToolResultBlock, renames: Mapping[str, str]) -> dict[str, Any]:

@@ -33,13 +33,17 @@ class FallbackConfig(BaseModel):
     """How long a failed model is skipped."""
 
     rest: float = Field(
-        default=60.0, ge=0, description="Seconds; longer if the provider asks for it."
+        default=60.0,
+        ge=0,
+        description="Seconds that a failing model is left out; longer if the provider asks for it.",
     )
     retry_seconds: float = Field(
         default=5.0,
         ge=0,
-        description="Seconds for which a failing model is tried again before the next one is; "
-        "the last one is tried for as long as its provider's `retry_seconds`.",
+        description=(
+            "Seconds for which a failing model is retried before the next one is used; the last "
+            "one is retried for its provider's `retry_seconds`."
+        ),
     )
 
 

@@ -15,11 +15,11 @@ from hookline_hookspecs import (
     ThinkingBlock,
 )
 from hookline_hookspecs.requests import ModelStop
-from hookline_providerkit import ErrorInResponse
+from hookline_providerkit import ErrorInResponse, hidden_error
 
 from .json_values import as_mappings, as_string
 from .message_state import DETAILS, MESSAGE_FIELDS, REASONING_CONTENT, ReasoningDetails, add_fields
-from .text_tool_calls import HeldText, find_calls
+from .text_tool_calls import HeldText, find_calls, find_marked_calls
 from .thinking_tags import Part, ThinkingTags, split_at_lone_end
 from .tool_calls import ToolCallAssembler, read_calls
 from .usage import read_usage
@@ -32,6 +32,11 @@ STOPS: dict[str, ModelStop] = {
     "refusal": "refusal",
     "safety": "refusal",
     "sensitive": "refusal",
+    "recitation": "refusal",
+    "prohibited_content": "refusal",
+    "blocklist": "refusal",
+    "spii": "refusal",
+    "guardrail_intervened": "refusal",
     "pause": "pause",
     "pause_turn": "pause",
     "context": "context",
@@ -42,8 +47,13 @@ STOPS: dict[str, ModelStop] = {
     "error": "incomplete",
 }
 """``finish_reason`` of OpenAI, and of servers with values of their own (Mistral ``model_length``,
-DeepSeek ``insufficient_system_resource``, OpenRouter ``error``, GLM ``sensitive``). Any other value
-means ``end``."""
+DeepSeek ``insufficient_system_resource``, OpenRouter ``error``, GLM ``sensitive``, Google's in
+lower case). Any other value means ``end``."""
+
+
+def _stop_of(reason: str) -> ModelStop:
+    """Return what a reason means, also one with a detail, as ``content_filter: SAFETY``."""
+    return STOPS.get(reason.partition(":")[0].strip().lower(), "end")
 
 
 class ChatReader:
@@ -62,12 +72,13 @@ class ChatReader:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._tags = ThinkingTags()
-        self._held = HeldText() if tools else None
+        self._held = HeldText(tools) if tools else None
         self._details = ReasoningDetails()
         self._thinking_state: dict[str, Any] = {}
         self._text_state: dict[str, Any] = {}
         self._refused = False
         self._calls = ToolCallAssembler()
+        self._old_call = ToolCallAssembler()
         self._finish = ""
         self._usage: object = None
         self._id = ""
@@ -78,15 +89,22 @@ class ChatReader:
         Raises:
             ErrorInResponse: the chunk is an error.
         """
+        if isinstance(chunk, list):
+            chunk = next(iter(chunk), None)  # Google sends its errors in a list
         if not isinstance(chunk, dict):
             return
-        if chunk.get("error"):
-            raise ErrorInResponse(chunk["error"])
+        if (error := hidden_error(chunk)) is not None:
+            raise ErrorInResponse(error)
+        self._refused |= (
+            chunk.get("input_sensitive") is True or chunk.get("output_sensitive") is True
+        )
         self._usage = chunk.get("usage") or self._usage
         choices = as_mappings(chunk.get("choices"))
         if not choices:
             return
         choice = choices[0]
+        if error := choice.get("error"):
+            raise ErrorInResponse(error)
         self._id = self._id or as_string(chunk.get("id"))
         if isinstance(delta := choice.get("delta"), dict):
             if pieces := delta.get("tool_calls"):
@@ -104,7 +122,7 @@ class ChatReader:
         Raises:
             ErrorInResponse: the body is an error, or not a response.
         """
-        if not isinstance(body, dict) or not (body.get("choices") or body.get("error")):
+        if not isinstance(body, dict) or not (body.get("choices") or hidden_error(body)):
             raise ErrorInResponse(body)
         self.add(body)
         # A response in one piece is complete, even if the server does not say so.
@@ -116,6 +134,8 @@ class ChatReader:
         A marked end stands for a missing reason, unless it came before any content.
         """
         self._add_parts(self._tags.finish())
+        # Servers that send a call in both forms mean one.
+        self._calls = self._calls if self._calls.calls else self._old_call
         if complete and (self._text or self._calls.calls):
             self._finish = self._finish or "stop"
         self._take_lone_end()
@@ -142,7 +162,7 @@ class ChatReader:
         return ModelResponse(tuple(blocks), self._stop(bool(calls)), usage, raw, model)
 
     def _stop(self, calls: bool) -> ModelStop:
-        stop = STOPS.get(self._finish, "end") if self._finish else "incomplete"
+        stop = _stop_of(self._finish) if self._finish else "incomplete"
         if stop == "incomplete":
             return stop  # tool calls may be missing
         if calls:
@@ -151,6 +171,8 @@ class ChatReader:
 
     def _add_delta(self, delta: dict[str, Any]) -> None:
         add_fields(self._text_state, delta, MESSAGE_FIELDS)
+        if call := delta.get("function_call"):
+            self._old_call.add([{"index": 0, "function": call}])
         details = self._details.add(delta.get(DETAILS))
         if delta.get(REASONING_CONTENT):
             self._thinking_state[REASONING_CONTENT] = True
@@ -211,6 +233,8 @@ class ChatReader:
         """Make calls of those that the model wrote as text, or show the text that was held."""
         if self._finish and not self._calls.calls:
             rest, calls = find_calls("".join(self._text), self._tools)
+            if not calls and not rest.strip():  # some models forget to end their thinking
+                _, calls = find_marked_calls("".join(self._thinking), self._tools)
             if calls:
                 self._text = [rest] if rest else []
                 self._calls.add_whole(

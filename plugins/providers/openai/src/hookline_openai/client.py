@@ -12,12 +12,13 @@ import codecs
 import itertools
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hookline_hookspecs import Delta, ProviderSettings, Usage, WireRequest
+from hookline_hookspecs import Delta, ProviderError, ProviderSettings, Usage, WireRequest
 from hookline_providerkit import (
     MAX_REPAIRS,
     NO_COMPRESSION,
@@ -54,6 +55,8 @@ SENTENCES = PROVIDER_SENTENCES | {
 }
 
 
+_STREAM_LINE = re.compile(rb"(?:data|event|id|retry|error)?:")
+"""What a line of a stream begins with; a server that begins otherwise does not stream."""
 WINDOW_TIMEOUT = 2.0
 """Seconds that a server has to answer each question about its window."""
 MAX_CLOSE_WAIT = 0.5
@@ -246,6 +249,8 @@ class Client:
                 max_retries=0,  # Retries handles it and notifies the person
                 http_client=self.guard.http_client(openai, self._address()),
             )
+        except ProviderError:
+            raise
         except Exception as error:
             raise self._failures.failure(Cause.INVALID_REQUEST, error) from error
 
@@ -262,13 +267,24 @@ async def _read_stream(stream: Any, reader: ResponseReader) -> Any:
     """Read a stream; return the body if the server sent a response in one piece instead."""
     peeked = PeekedStream(stream.response)
     async with stream:
-        if (await peeked.beginning())[:1] in (b"{", b"[", b"<"):
+        begin = await peeked.beginning()
+        if begin and not _STREAM_LINE.match(begin):
             # Some servers send JSON where a stream was requested, under any content type.
             return _read_whole(await stream.response.aread(), reader)
-        async for chunk in stream:
-            reader.add(chunk)
+        try:
+            async for chunk in stream:
+                reader.add(chunk)
+        except json.JSONDecodeError as error:
+            is_page = error.doc.lstrip().startswith("<")  # says nothing about the address here
+            raise (None if is_page else _plain_error(error.doc)) or error from error
     reader.end(complete=peeked.has_done)
     return None
+
+
+def _plain_error(text: str) -> ErrorInResponse | None:
+    """Return the error that a server wrote where JSON is due; None for broken JSON."""
+    is_text = text.strip() and not text.lstrip().startswith(("{", "[", '"'))
+    return ErrorInResponse(text.strip()) if is_text else None
 
 
 def _read_whole(content: bytes, reader: ResponseReader) -> Any:
@@ -280,8 +296,9 @@ def _read_whole(content: bytes, reader: ResponseReader) -> Any:
                 reader.add(json.loads(line[5:]))
         reader.end(complete=b"[DONE]" in content[-64:])
         return None
-    if content.lstrip()[:1] == b"<":
-        raise ErrorInResponse(content.decode("utf-8", "replace"))
-    body = json.loads(content)
+    try:
+        body = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise (_plain_error(content.decode("utf-8", "replace")) or error) from error
     reader.add_whole(body)
     return body

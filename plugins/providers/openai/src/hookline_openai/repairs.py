@@ -25,11 +25,21 @@ from hookline_providerkit import (
     refused_tool,
     refuses_repeated_ids,
 )
+from hookline_providerkit.refused_items import (
+    misses_reasoning,
+    refuses_ids,
+    refuses_roles,
+    refuses_tools,
+)
 
-from .encode import encode
+from .encode import EMPTY, encode
 from .json_values import as_mapping, as_mappings, as_string
 
 IMAGES, IDS, SIGNATURES = "images", "ids", "signatures"
+WRITTEN_IDS, TOOLS, REASONING = "written_ids", "tools", "reasoning"
+ROLES, SYSTEM = "roles", "system"
+NO_REASONING = " "
+"""Sent where another model made a message without reasoning; DeepSeek refuses an empty text."""
 _IMAGE_TYPES = ("image_url", "input_image")
 _FIELD = re.compile(
     r"\bmessages?(?:\[\d+\]|\.\d+)(?:\.tool_calls(?:\[\d+\]|\.\d+))?\.([a-z]\w*)", re.IGNORECASE
@@ -37,6 +47,8 @@ _FIELD = re.compile(
 _LOC_FIELD = re.compile(r"property ['\"`]?(\w+)['\"`]? is unsupported|\b(reasoning_\w+)\b")
 _REQUIRED_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "id", "type"})
 _SIGNATURE = re.compile(r"thought[_ ]signature", re.IGNORECASE)
+ID_CHARS = 9
+"""Of a renamed call id: Mistral accepts no other length."""
 ANY_SIGNATURE = "skip_thought_signature_validator"
 """Accepted by Gemini for calls that another model made
 (ai.google.dev/gemini-api/docs/thought-signatures)."""
@@ -47,7 +59,8 @@ def find_repair(status: int, body: Any, wire: WireRequest) -> str | None:
     text = error_text(body)
     if status not in REPAIR_STATUSES or not text or is_context_too_long(body):
         return None
-    for find in (_find_signatures, _find_tool, _find_ids, _find_field, _find_images):
+    finders = (_find_signatures, _find_reasoning, _find_tool, _find_ids, _find_field, _find_images)
+    for find in (*finders, _find_roles, _find_tools):
         if found := find(text, body, wire):
             return found
     return None
@@ -72,7 +85,22 @@ def _find_ids(text: str, _body: Any, wire: WireRequest) -> str | None:
         for message in _messages(wire.fragments)
         for call in _calls(message)
     ]
-    return IDS if refuses_repeated_ids(text) and len(set(ids)) < len(ids) else None
+    if refuses_repeated_ids(text) and len(set(ids)) < len(ids):
+        return IDS
+    return WRITTEN_IDS if ids and refuses_ids(text) else None
+
+
+def _find_reasoning(text: str, _body: Any, wire: WireRequest) -> str | None:
+    has_answers = any(message.get("role") == "assistant" for message in _messages(wire.fragments))
+    return REASONING if has_answers and misses_reasoning(text) else None
+
+
+def _find_roles(text: str, _body: Any, _wire: WireRequest) -> str | None:
+    return refuses_roles(text) or None
+
+
+def _find_tools(text: str, _body: Any, wire: WireRequest) -> str | None:
+    return TOOLS if _encoded_tools(wire.stable) and refuses_tools(text) else None
 
 
 def _find_field(text: str, body: Any, wire: WireRequest) -> str | None:
@@ -104,6 +132,11 @@ def apply_repairs(wire: WireRequest, repairs: Collection[str]) -> WireRequest:
     tools = {repair for repair in repairs if repair.startswith("tool:")}
     if tools:
         wire = replace(wire, stable=_without_tools(wire.stable, tools))
+    if TOOLS in repairs:
+        fields = {name: value for name, value in wire.fields.items() if name != "tool_choice"}
+        wire = replace(wire, stable={**wire.stable, "tools": b"[]"}, fields=fields)
+    if SYSTEM in repairs:
+        wire = replace(wire, stable=_without_system(wire.stable))
     steps = [step for repair in repairs if (step := _step(repair)) is not None]
     if not steps:
         return wire
@@ -123,7 +156,7 @@ def has_image(fragment: bytes) -> bool:
     return any(kind.encode() in fragment for kind in _IMAGE_TYPES)
 
 
-_Step = Callable[[Sequence[dict[str, Any]]], Iterable[dict[str, Any]]]
+_Step = Callable[[list[dict[str, Any]]], Iterable[dict[str, Any]]]
 """Changes decoded messages in place and returns those that it changed."""
 
 
@@ -140,6 +173,12 @@ def _step(repair: str) -> _Step | None:
         return lambda messages: [m for m in messages if _drop_field(m, what)]
     if kind == SIGNATURES:
         return lambda messages: [m for m in messages if _sign_calls(m)]
+    if kind == REASONING:
+        return lambda messages: [m for m in messages if _add_reasoning(m)]
+    if kind == WRITTEN_IDS:
+        return lambda messages: [m for m in messages if _rewrite_ids(m)]
+    if kind == ROLES:
+        return _AlternatingRoles().fill
     return _CallIds().rename if kind == IDS else None
 
 
@@ -205,6 +244,49 @@ def _sign_calls(message: dict[str, Any]) -> bool:
     return changed
 
 
+def _add_reasoning(message: dict[str, Any]) -> bool:
+    """Give an assistant message without reasoning a blank one; True if it had none."""
+    if message.get("role") != "assistant" or message.get("reasoning_content"):
+        return False
+    message["reasoning_content"] = NO_REASONING
+    return True
+
+
+def _rewrite_ids(message: dict[str, Any]) -> bool:
+    """Write call ids as nine letters and digits, the only ones that Mistral accepts."""
+    holders = [(call, "call_id" if "call_id" in call else "id") for call in _calls(message)]
+    holders += [(message, key) for key in ("tool_call_id", "call_id") if key in message]
+    for holder, key in holders:
+        if not re.fullmatch(r"[A-Za-z0-9]{9}", given := as_string(holder.get(key))):
+            holder[key] = _digest(given)[:ID_CHARS]
+    return bool(holders)
+
+
+class _AlternatingRoles:
+    """Adds an empty message of the other side between two of one side.
+
+    Calls and their results do not count, as in the templates that ask for it.
+    """
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def fill(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Fill the gaps of ``messages``, which follow those of earlier calls of this method."""
+        filled: list[dict[str, Any]] = []
+        for message in messages:
+            role = message.get("role")
+            if role in ("user", "assistant") and not message.get("tool_calls"):
+                if role == self._last:
+                    other = "assistant" if role == "user" else "user"
+                    filled.append({"role": other, "content": EMPTY})
+                self._last = role
+            filled.append(message)
+        is_changed = len(filled) > len(messages)
+        messages[:] = filled
+        return filled if is_changed else []
+
+
 class _CallIds:
     """Renames call ids that an earlier message has used, with their results."""
 
@@ -231,7 +313,7 @@ class _CallIds:
         name, number = given, 1
         while name in self._seen:
             number += 1
-            name = f"call_{_digest(f'{given}/{number}')}"
+            name = _digest(f"{given}/{number}")[:ID_CHARS]
         self._seen.add(name)
         self._renamed[given] = name
         return name
@@ -244,6 +326,16 @@ def _encoded_tools(stable: Mapping[str, bytes]) -> dict[str, bytes]:
         as_string(as_mapping(tool.get("function", tool)).get("name")): encode(tool)
         for tool in tools
     }
+
+
+def _without_system(stable: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the parts with system messages as messages of the user, each with an empty answer."""
+    changed = dict(stable)
+    for name in ("system", "ephemeral"):
+        for message in _messages([stable[name]] if stable.get(name) else []):
+            pair = message | {"role": "user"}, {"role": "assistant", "content": EMPTY}
+            changed[name] = b",".join(map(encode, pair))
+    return changed
 
 
 def _without_tools(stable: Mapping[str, bytes], repairs: Collection[str]) -> dict[str, bytes]:

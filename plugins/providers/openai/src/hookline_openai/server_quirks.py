@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from hookline_hookspecs import WireRequest
 
 from .refused_fields import OTHER_NAMES, refused_field
-from .repairs import IMAGES, apply_repairs, find_repair
+from .repairs import IMAGES, TOOLS, apply_repairs, find_repair
 
 FILE = "openai-servers.json"
 MAX_AGE_DAYS = 30
@@ -120,8 +120,8 @@ class ServerQuirks:
         known = self._stored()
         known.pop(self._key, None)
         entry: dict[str, Any] = {"changes": self._changes, "at": round(time.time())}
-        if repairs := [one for one in self._repairs if not one.startswith("image:")]:
-            entry["repairs"] = repairs  # without single images, which are of one session
+        if repairs := [one for one in self._repairs if not _is_of_process(one)]:
+            entry["repairs"] = repairs
         known[self._key] = entry
         text = json.dumps(dict(list(known.items())[-MAX_SERVERS:]), indent=1)
         fresh = self._file.with_name(f".{FILE}.{os.getpid()}")
@@ -141,6 +141,12 @@ def _is_valid(changes: Any) -> bool:
         value is None or value is False or value == OTHER_NAMES.get(name)
         for name, value in changes.items()
     )
+
+
+def _is_of_process(repair: str) -> bool:
+    """Return whether a repair is not remembered: single images are of one session, and a server
+    may be started with tools the next time."""
+    return repair.startswith("image:") or repair == TOOLS
 
 
 def _is_text_list(value: Any) -> bool:

@@ -1,53 +1,49 @@
 """Finds tool calls that a local model wrote as text because its server did not parse them.
 
-Read are the notations of chat templates (``<tool_call>``, ``[TOOL_CALLS]``, ``<|python_tag|>``,
-``<function=…>``) and an answer that is nothing but JSON naming an offered tool.
+Read are the notations of chat templates (:mod:`.template_calls`), JSON that names an offered tool,
+as the whole answer or with a little prose around it (:mod:`.json_in_prose`), and an answer that is
+nothing but calls in Python.
 """
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from hookline_providerkit import UnreadableArguments, read_arguments
+from .json_in_prose import find_json, fits_schema, may_begin_call
+from .template_calls import (
+    CALL_KEYS,
+    MARK,
+    NAMED_CALL,
+    Call,
+    Tools,
+    json_calls,
+    json_value_at,
+    marked_calls,
+    offered_name,
+    python_calls,
+)
 
-from .json_values import as_mapping, as_mappings, as_string
-
-MARKS = (
-    "<tool_call>",
-    "<function_call>",
-    "<function=",
-    "<tools>",
-    "[TOOL_CALLS]",
-    "<|python_tag|>",
-    "<|tool_call|>",
+MAX_MARKS = 50
+"""Marks in code that are passed over; more of them stand in a text about templates."""
+_BEGINS_MARK = re.compile(
+    r"<(?:[|｜]?[\w▁:|｜]{0,26}(?: [name]{0,4})?|\|(?:channel|start)\|>\w{0,12}(?: t?o?)?)\Z"
+    r"|^(?:call:[\w.-]{0,30}|[ \t]*functools)\Z",
+    re.MULTILINE,
 )
-"""What a call begins with, in the templates of Qwen, Hermes, GLM, Mistral and Llama."""
-_TAGGED = re.compile(
-    r"<(tool_call|function_call|tools)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)", re.DOTALL
-)
-_FUNCTION = re.compile(r"<function=([\w.-]+)>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
-_PARAMETER = re.compile(
-    r"<parameter=([\w.$-]+)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL
-)
-_PAIR = re.compile(
-    r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)(?:</arg_value>|\Z)", re.DOTALL
-)
-_LISTED = re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|>)\s*(.*)\Z", re.DOTALL)
+"""The end of a text that may become a mark."""
+_OTHER_MARKS = ("[TOOL_CALLS]", "functools", "call:")
+_BARE_START = re.compile(r"\A\s*(?:```\w*\s*)?\[?\s*(?:print\()?(?:default_api\.|functions\.)?")
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 _JSON_START = re.compile(r"\s*(?:`{1,2}\Z|```\w*\s*)?(?:\{|\[\s*(?:\{|\Z)|\Z)")
 MAX_UNDECIDED_CHARS = 40
 """Characters after which it is clear that held text is a mark or JSON; the longest mark is half as
 long."""
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input")
-_NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
-
-Call = tuple[str, dict[str, Any]]
 
 
-def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Call]]:
+def find_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
     """Return the text outside of calls, and the calls of offered tools.
 
     A notation that names no offered tool stays text, so that an answer may explain it.
@@ -56,23 +52,46 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> tuple[str, 
         text: the whole content of a response.
         tools: the JSON schema of the arguments of each offered tool, by name.
     """
-    for start in _starts(text):
-        head, marked = text[:start], text[start:]
-        calls = [call for call in _marked_calls(marked, tools) if call[0] in tools]
-        if calls:
-            return head.strip(), calls
+    head, calls = find_marked_calls(text, tools)
+    if calls:
+        return head, calls
     fenced = _FENCE.match(text)
-    calls = list(_json_calls(fenced[1] if fenced else text.strip(), tools))
+    inner = fenced[1] if fenced else text.strip()
+    calls = list(json_calls(inner, tools)) or _bare_calls(inner, tools)
     if calls and all(name in tools for name, _ in calls):
         return "", calls
+    if parts := find_json(text):
+        before, inner, after = parts
+        calls = list(json_calls(inner, tools))
+        if calls and all(
+            name in tools and fits_schema(given, tools[name]) for name, given in calls
+        ):
+            return "\n\n".join(filter(None, [before, after])), calls
+    return text, []
+
+
+def find_marked_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
+    """Return the text before calls in a template's notation, and the calls of offered tools."""
+    start = _first_mark(text)
+    named = [
+        (offered_name(name, tools), given) for name, given in marked_calls(text[start:], tools)
+    ]
+    if calls := [call for call in named if call[0] in tools]:
+        return text[:start].strip(), calls
     return text, []
 
 
 class HeldText:
-    """Text that is shown as it comes, but for what may be the beginning of a call."""
+    """Text that is shown as it comes, but for what may be the beginning of a call.
 
-    def __init__(self) -> None:
+    Args:
+        tools: the offered tools by name.
+    """
+
+    def __init__(self, tools: Mapping[str, Any]) -> None:
+        self._tools = tools
         self._held = ""
+        self._begins_line = True
         self._is_start = True
         self._holds_all = False
 
@@ -84,6 +103,8 @@ class HeldText:
         at = self._call_start()
         shown, self._held = self._held[:at], self._held[at:]
         self._is_start = self._is_start and not shown
+        if shown:
+            self._begins_line = not shown.rpartition("\n")[2].strip() and "\n" in shown
         self._holds_all = len(self._held) >= MAX_UNDECIDED_CHARS
         return shown
 
@@ -95,99 +116,46 @@ class HeldText:
     def _call_start(self) -> int:
         """Return where in the held text a call may begin; its length if nowhere."""
         text = self._held
-        if self._is_start and _JSON_START.match(text):
+        if self._is_start and (_JSON_START.match(text) or self._begins_bare_call(text)):
             return 0
-        places = [at for mark in MARKS if (at := text.find(mark)) >= 0]
-        for at in (text.rfind("<"), text.rfind("[")):
-            if at >= 0 and any(mark.startswith(text[at:]) for mark in MARKS):
+        places = [
+            found.start() for pattern in (MARK, _BEGINS_MARK) if (found := pattern.search(text))
+        ]
+        for mark in _OTHER_MARKS:
+            at = text.rfind(mark[0])
+            if at >= 0 and mark.startswith(text[at:]):
                 places.append(at)
+        lines = [at.end() for at in re.finditer("\n", text)]
+        for at in ([0] if self._begins_line else []) + lines:
+            if may_begin_call(text[at:], self._tools, CALL_KEYS):
+                places.append(at)
+                break
         return min(places, default=len(text))
 
+    def _begins_bare_call(self, text: str) -> bool:
+        """Return whether an answer that begins so may become ``name(…)`` or ``name`` and JSON."""
+        start = _BARE_START.sub("", text)
+        starts = ("print(", *self._tools)
+        return any(name.startswith(start) or start.startswith(name) for name in starts)
 
-def _starts(text: str) -> Iterator[int]:
-    """Yield where a mark begins a line, outside of fenced code."""
-    for match in re.finditer("|".join(map(re.escape, MARKS)), text):
+
+def _first_mark(text: str) -> int:
+    """Return where the first mark stands outside of code; the text's length if there is none."""
+    for match in itertools.islice(MARK.finditer(text), MAX_MARKS):
         before = text[: match.start()]
         line = before.rpartition("\n")[2]
         if before.count("```") % 2 == 0 and "`" not in line:
-            yield match.start()
+            return match.start()
+    return len(text)
 
 
-def _marked_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> Iterator[Call]:
-    if listed := _LISTED.match(text):
-        yield from _json_calls(listed[1], tools)
-        return
-    if text.startswith("<function="):
-        yield from _function_calls(text, tools)
-        return
-    for tagged in _TAGGED.finditer(text):
-        inner = tagged[2]
-        if "<function=" in inner:
-            yield from _function_calls(inner, tools)
-        elif "<arg_key>" in inner:
-            name = inner.partition("<arg_key>")[0].strip()
-            given = {pair[1]: pair[2] for pair in _PAIR.finditer(inner)}
-            yield name, _typed(given, tools.get(name, {}))
-        else:
-            yield from _json_calls(inner, tools)
-
-
-def _function_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> Iterator[Call]:
-    for function in _FUNCTION.finditer(text):
-        name, inner = function[1], function[2]
-        if inner.startswith("{"):
-            yield from ((name, arguments) for arguments in _objects(inner))
-        else:
-            given = {found[1]: found[2] for found in _PARAMETER.finditer(inner)}
-            yield name, _typed(given, tools.get(name, {}))
-
-
-def _typed(given: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments written as text, read as JSON where the schema expects no string."""
-    properties = as_mapping(schema.get("properties"))
-    typed: dict[str, Any] = {}
-    for name, text in given.items():
-        typed[name] = text
-        if as_mapping(properties.get(name)).get("type", "string") != "string":
-            try:
-                typed[name] = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-    return typed
-
-
-def _json_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> Iterator[Call]:
-    """Yield the calls in JSON: an object, several, or a list of them."""
-    if not text.startswith(("{", "[")):
-        return
-    try:
-        listed = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        listed = None
-    objects = as_mappings(listed) if isinstance(listed, list) else _objects(text)
-    for found in objects:
-        for one in as_mappings(found.get("tool_calls")) or [found]:
-            if call := _call(one, tools):
-                yield call
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    try:
-        return read_arguments(text)
-    except UnreadableArguments:
-        return []
-
-
-def _call(found: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> Call | None:
-    """Return the call that an object stands for; None if it is something else."""
-    function = found.get("function")
-    if isinstance(function, dict):
-        return _call(function, tools)
-    name_key = next((key for key in _NAME_KEYS if as_string(found.get(key))), "")
-    key = next((key for key in _ARGUMENT_KEYS if key in found), "")
-    name, given = as_string(found.get(name_key)), found.get(key)
-    if isinstance(given, str):
-        given = next(iter(_objects(given)), None)
-    if not key and len(found) == 1 and not tools.get(name, {}).get("required"):
-        given = {}
-    return (name, given) if name and isinstance(given, dict) else None
+def _bare_calls(text: str, tools: Tools) -> list[Call]:
+    """Return the calls of an answer that is nothing but ``[name(key=value)]`` or name and JSON."""
+    calls = python_calls(text)
+    if found := NAMED_CALL.match(text):
+        value, end = json_value_at(text, found.end())
+        if end == len(text) and isinstance(value, dict):
+            calls = [(found[1], value)]
+    calls = [(offered_name(name, tools), given) for name, given in calls]
+    is_sure = all(name in tools and fits_schema(given, tools[name]) for name, given in calls)
+    return calls if is_sure else []

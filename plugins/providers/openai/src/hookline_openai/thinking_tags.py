@@ -15,8 +15,12 @@ TAGS = {
     "◁think▷": "◁/think▷",
 }
 """The tags of DeepSeek, Qwen and others, of Gemini, of Magistral and of Kimi."""
-_LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\n|\Z)")
-"""The end of thinking that began in the prompt, on a line of its own."""
+_LONE_END = re.compile(
+    r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\n|\Z)"
+    r"|\A(?:(?!<think).)*?(?<![`'\"])(</think(?:ing)?>)[ \t]*\n[ \t]*\n",
+    re.DOTALL,
+)
+"""The end of thinking that began in the prompt: on a line of its own, or before an empty line."""
 
 Part = tuple[Literal["text", "thinking"], str]
 
@@ -88,4 +92,7 @@ def _overlap(text: str, end: str) -> int:
 def split_at_lone_end(text: str) -> tuple[str, str]:
     """Return thinking and answer of a text in which only the thinking's end is marked."""
     match = _LONE_END.search(text)
-    return (text[: match.start()], text[match.end() :].lstrip("\n")) if match else ("", text)
+    if match is None:
+        return "", text
+    start = match.start(1) if match[1] else match.start()
+    return text[:start].rstrip("\n"), text[match.end() :].lstrip("\n")

@@ -58,8 +58,8 @@ class PartialCall:
 
     def is_continued_by(self, call_id: str, name: str) -> bool:
         """Return whether a piece with this id and name may belong to this call."""
-        if not name:
-            return True
+        if not name or not self.name:
+            return not (name and _other_id(self, call_id))
         if _other_id(self, call_id) or (self.begun and name != self.name):
             return False
         empty_start = call_id == self.id != "" and "".join(self.text).strip() == "{}"
@@ -80,7 +80,8 @@ class ToolCallAssembler:
 
     def add(self, pieces: object) -> None:
         """Add the ``tool_calls`` of one chunk. Raises ``LimitExceeded``."""
-        for position, piece in enumerate(as_mappings(pieces)):
+        listed = [pieces] if isinstance(pieces, dict) else pieces
+        for position, piece in enumerate(as_mappings(listed)):
             self._add_piece(piece, position)
 
     def add_whole(self, calls: object) -> None:
@@ -89,7 +90,7 @@ class ToolCallAssembler:
             self._add_piece(call | {"index": len(self.calls)}, 0)
 
     def _add_piece(self, piece: Mapping[str, Any], position: int) -> None:
-        function = as_mapping(piece.get("function"))
+        function = as_mapping(piece.get("function")) or piece
         call_id, name = as_string(piece.get("id")), as_string(function.get("name"))
         index = piece.get("index")
         if isinstance(index, int):
@@ -102,7 +103,7 @@ class ToolCallAssembler:
         if name and name != call.name:
             call.name += name
         add_fields(call.state, piece, CALL_FIELDS)
-        add_arguments(call, function.get("arguments"))
+        add_arguments(call, function.get("arguments", function.get("parameters")))
 
     def _indexed(self, index: int, call_id: str, name: str) -> PartialCall:
         call = self._by_index.get(index)
@@ -193,7 +194,20 @@ def _read(partial: PartialCall, cut: bool, model: str) -> Iterator[ToolCall]:
             for arguments in read_arguments(text, cut=cut):
                 yield replace(call, arguments=arguments)
         except UnreadableArguments as error:
-            yield replace(call, error=_arguments_error(partial.name, str(error), text))
+            if (whole := _last_of_repeated(partial.text)) is None:
+                yield replace(call, error=_arguments_error(partial.name, str(error), text))
+            else:
+                yield replace(call, arguments=whole)
+
+
+def _last_of_repeated(pieces: list[str]) -> dict[str, Any] | None:
+    """Return the object in the last piece if each piece repeats all that came before."""
+    if len(pieces) < 2 or not all(map(str.startswith, pieces[1:], pieces)):
+        return None
+    try:
+        return as_mapping(json.loads(pieces[-1])) or None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _arguments_error(name: str, fault: str, text: str) -> str:

@@ -71,7 +71,8 @@ def _block(block: Block) -> dict[str, Any]:
         case ImageBlock(mime, data):
             return {"type": "image", "mime": mime, "data": data}
         case ToolCall(id, name, arguments):
-            return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+            in_order = dict(sorted(arguments.items()))
+            return {"type": "tool_use", "id": id, "name": name, "input": in_order}
         case ToolResultBlock(call_id, text, ok, images):
             result = {"type": "tool_result", "id": call_id, "text": text, "ok": ok}
             return result | ({"images": [_block(image) for image in images]} if images else {})

@@ -12,8 +12,6 @@ PAIRING_CODE_CHARS = 8
 """There are 4e11 pairing codes."""
 CLAIM_CODE_CHARS = 12
 """There are 2e17 claim codes."""
-QUESTION_CODE_CHARS = 5
-"""The code of a question only names it; it is not secret, because only admins can answer."""
 _BETWEEN = re.compile(r"[\s-]+")
 
 

@@ -18,31 +18,33 @@ EVERYBODY = "*"
 class AccessConfig(BaseModel):
     """Who may write, who is admin, and the limits of pairing."""
 
-    admins: list[str] = Field(default=[], description="CHANNEL:USER of each admin.")
+    admins: list[str] = Field(default=[], description="Admins, each as CHANNEL:USER.")
     allow: list[str] = Field(
-        default=[], description="CHANNEL:USER of each person, or CHANNEL:* for everyone there."
+        default=[],
+        description="People who may write, each as CHANNEL:USER; CHANNEL:* for everyone there.",
     )
     auditors: list[str] = Field(
         default=[],
-        description="CHANNEL:USER of each person who may only read the audit log and usage.",
+        description="People who may only read the audit log and usage, each as CHANNEL:USER.",
     )
     os_users: dict[str, Literal["operator", "admin", "member", "auditor"]] = Field(
         default={},
-        description="System accounts that use this home through sudo, each with its role on the "
-        "command line.",
+        description=(
+            "System accounts that use Hookline through sudo, each with its role on the command "
+            "line."
+        ),
     )
     code_minutes: float = Field(
         default=10.0, gt=0, le=1440, description="Minutes that a pairing code is valid."
     )
     codes_per_day: int = Field(
-        default=5, ge=0, description="Pairing codes that one person gets in 24 hours."
+        default=5, ge=0, description="Maximum pairing codes for one person in 24 hours."
     )
     open_codes: int = Field(
         default=1000,
         ge=0,
         le=5000,
-        description="Open pairing codes of one channel at a time; further people are let in by "
-        "name.",
+        description="Maximum open pairing codes per channel; beyond that, let people in by name.",
     )
     claim_minutes: float = Field(
         default=60.0, gt=0, le=1440, description="Minutes that a claim code is valid."

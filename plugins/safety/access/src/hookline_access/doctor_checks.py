@@ -15,10 +15,9 @@ async def admin_check(host: Host, people: People) -> CheckResult:
         return CheckResult(True, "no network channel is on")
     if await people.has_admin():
         return CheckResult(True, "there is an admin")
-    are = "is" if len(network) == 1 else "are"
     return CheckResult(
         False,
-        f"{' and '.join(network)} {are} on, but there is no admin to approve anything",
+        f"there is no admin to approve anything on {' and '.join(network)}",
         "send the claim code that hookline gateway prints (or hookline pairing claim), or set "
         "access.admins",
         hint=True,

@@ -19,8 +19,10 @@ from hookline_hookspecs.web import (
     Code,
     Field,
     Form,
+    Group,
     Identity,
     Link,
+    Markdown,
     Paging,
     Part,
     Problem,
@@ -38,14 +40,19 @@ from hookline_hookspecs.web import (
     WebChange,
     WebServer,
     create_tables,
+    format_number,
     identity,
     read_form,
+    t,
+    tn,
 )
 
 from .config import AccessConfig
 from .pairing import PairingRequest, PairingRequests
 from .people import MAX_LOG_ENTRIES, People, Person, Role
-from .texts import on_one_line
+from .role_permissions import TABLE_ROLES
+from .roles import role_table
+from .texts import ROLE_NAMES, on_one_line
 
 CHANNEL = "web"
 PAGE_SIZE = 50
@@ -94,7 +101,7 @@ class PeoplePages:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the pages and the routes of their forms."""
         create_tables(self._host, "newest_log", limit=1)
-        register(SiteRoute("GET", "/people", self.show, page=Page("People", order=80)))
+        register(SiteRoute("GET", "/people", self.show, page=Page("People", "Settings", order=80)))
         register(SiteRoute("GET", "/people/log", self.log))
         for name, handler in (
             ("approve", self.approve),
@@ -119,43 +126,49 @@ class PeoplePages:
             *(Text(f"{fault}.", "warning") for fault in self._config.faults),
             Stats(
                 [
-                    Stat("Admins", f"{admins:,}", tone="neutral" if admins else "bad"),
-                    Stat("People", f"{len(known):,}"),
-                    Stat("Pending", f"{len(waiting):,}", tone="warning" if waiting else "neutral"),
+                    Stat(t("Admins"), format_number(admins), tone="neutral" if admins else "bad"),
+                    Stat(t("People"), format_number(len(known))),
+                    Stat(
+                        t("Pending"),
+                        format_number(len(waiting)),
+                        tone="warning" if waiting else "neutral",
+                    ),
                 ]
             ),
             _waiting(waiting),
             Table(
-                ["Person", "Role", "Added by", "Since"],
+                [t("Person"), t("Role"), t("Added by"), t("Since")],
                 [_person_row(row, who) for row in paging.slice(known)],
-                title="People",
-                empty="No people yet. Run “hookline web” in a terminal to add the first admin.",
-                more=paging.link(len(known) - paging.offset, "More"),
+                title=t("People"),
+                empty=t("No people yet. Run “hookline web” in a terminal to add the first admin."),
+                more=paging.link(len(known) - paging.offset, t("More")),
             ),
         ]
         if server is not None:
             parts.append(await self._devices(server, who))
             given = wrong or {}
             name = Field(
-                "name", "Name", value=given.get("name", ""), required=True,
-                help="They appear as web:NAME. At most 64 characters.",
+                "name", t("Name"), value=given.get("name", ""), required=True,
+                help=t("They appear as web:NAME. At most 64 characters."),
                 error=given.get("error", ""),
             )  # fmt: skip
-            text = (
-                "An operator may do everything. A person sees only their own chats. An auditor "
-                "sees only the audit log and the insights."
+            role = Field(
+                "role", t("Role"), "choice", given.get("role", "person"), ROLES,
+                labels={one: t(ROLE_NAMES[TABLE_ROLES[one]]) for one in ROLES},
+            )  # fmt: skip
+            parts.append(
+                Form("/people/invite", [name, role], t("Create link"), t("Invite a person"))
             )
-            role = Field("role", "Role", "choice", given.get("role", "person"), ROLES, text)
-            parts.append(Form("/people/invite", [name, role], "Create link", "Invite a person"))
+        parts.append(_roles())
         log = [
             Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
             for entry in await self._log(10)
         ]
-        columns, more = ["When", "Person", "What"], Link("Show all", "/people/log")
-        nothing = "No activity yet."
-        parts.append(Table(columns, log, "Recent activity", nothing, more if log else None))
-        text = "Who may use Hookline, and what they may do."
-        return View("People", parts, text, status=422 if wrong else 200)
+        columns, more = [t("When"), t("Person"), t("What")], Link(t("Show all"), "/people/log")
+        nothing = t("No activity yet.")
+        parts.append(Table(columns, log, t("Recent activity"), nothing, more if log else None))
+        text = t("Who may use Hookline, and what they may do.")
+        return View(t("People"), parts, text, status=422 if wrong else 200)
 
     async def _known(self) -> Sequence[dict[str, Any]]:
         """Everyone with a role: ``person role by since``; those in config.yaml first."""
@@ -175,20 +188,20 @@ class PeoplePages:
         devices = sorted(await server.devices(), key=lambda device: -device.seen)
         rows = []
         for device in devices[:PAGE_SIZE]:
-            mine = " (this one)" if device.id == who.device else ""
-            sure = f"Sign {device.person} out of this browser?"
-            action = Action("Sign out", "/people/log-out", {"device": device.id}, sure, "danger")
+            mine = " " + t("(this one)") if device.id == who.device else ""
+            sure = t("Sign {person} out of this browser?", person=device.person)
+            action = Action(t("Sign out"), "/people/log-out", {"device": device.id}, sure, "danger")
             agent = f"{browser_name(device.agent)}{mine}"
             cells: list[Cell] = [
                 device.person,
-                device.role,
+                t(ROLE_NAMES[TABLE_ROLES[device.role]]),
                 agent,
                 Timestamp(device.created),
                 Timestamp(device.seen),
             ]
             rows.append(Row(cells, [action]))
-        columns = ["Person", "Role", "Browser", "Signed in", "Last seen"]
-        return Table(columns, rows, "Signed-in browsers", "No one is signed in.")
+        columns = [t("Person"), t("Role"), t("Browser"), t("Signed in"), t("Last seen")]
+        return Table(columns, rows, t("Signed-in browsers"), t("No one is signed in."))
 
     async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
         """Decisions on pairing requests and changes through the web, newest first."""
@@ -207,16 +220,16 @@ class PeoplePages:
         paging = Paging.from_request(request, "/people/log", PAGE_SIZE)
         rows = await self._log(MAX_LOG_ENTRIES)
         table = Table(
-            ["When", "Person", "What"],
+            [t("When"), t("Person"), t("What")],
             [
                 Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
                 for entry in paging.slice(rows)
             ],
-            empty="No activity yet.",
+            empty=t("No activity yet."),
             more=paging.link(len(rows) - paging.offset),
         )
-        text = "Requests, decisions and changes by admins."
-        return View("Activity", [table], text, (Link("People", "/people"),))
+        text = t("Requests, decisions and changes by admins.")
+        return View(t("Activity"), [table], text, (Link(t("People"), "/people"),))
 
     async def approve(self, request: RequestLike) -> Redirect:
         """``POST /people/approve``: ``person`` or ``code``, and ``role``"""
@@ -225,20 +238,30 @@ class PeoplePages:
         if "code" in form:
             found = await self._pairing.approve(form["code"], by, role)
             if found is None:
-                text = "This request has expired or was answered. They can ask again."
+                text = t("This request has expired or was answered. They can ask again.")
                 return Redirect("/people", text, "warning")
             if found.chat_id:
                 self._welcome(found)
-            return Redirect("/people", f"{on_one_line(str(found.person))} can write now.")
+            return Redirect(
+                "/people", t("{name} can write now.", name=on_one_line(str(found.person)))
+            )
         person = _person(form)
         if self._config.is_admin(person.place, person.user_id):
-            return Redirect("/people", f"{on_one_line(str(person))} is an admin in config.yaml.")
+            return Redirect(
+                "/people", t("{name} is an admin in config.yaml.", name=on_one_line(str(person)))
+            )
         if await self._people.role(person) is Role.BLOCKED:
-            text = f"{on_one_line(str(person))} is blocked. Remove them first."
+            text = t("{name} is blocked. Remove them first.", name=on_one_line(str(person)))
             return Redirect("/people", text, "warning")
         await self._people.put(person, role, by)
-        what = "is an admin" if role is Role.ADMIN else "can write"
-        return Redirect("/people", f"{on_one_line(str(person))} {what} now.")
+        name = on_one_line(str(person))
+        is_admin = role is Role.ADMIN
+        return Redirect(
+            "/people",
+            t("{name} is an admin now.", name=name)
+            if is_admin
+            else t("{name} can write now.", name=name),
+        )
 
     async def block(self, request: RequestLike) -> Redirect:
         """``POST /people/block``: ``person``"""
@@ -248,7 +271,8 @@ class PeoplePages:
         await self._people.put(person, Role.BLOCKED, who.person)
         await self._log_out_of_all(person)
         return Redirect(
-            "/people", f"{on_one_line(str(person))} is blocked. To undo this, remove them."
+            "/people",
+            t("{name} is blocked. To undo this, remove them.", name=on_one_line(str(person))),
         )
 
     async def forget(self, request: RequestLike) -> Redirect:
@@ -257,17 +281,21 @@ class PeoplePages:
         if refusal := self._refusal(person, who):
             return Redirect("/people", refusal, "bad")
         if not await self._people.drop(person, who.person):
-            return Redirect("/people", f"{on_one_line(str(person))} is not on the list.", "warning")
+            return Redirect(
+                "/people", t("{name} is not on the list.", name=on_one_line(str(person))), "warning"
+            )
         await self._log_out_of_all(person)
-        return Redirect("/people", f"{on_one_line(str(person))} was removed.")
+        return Redirect("/people", t("{name} was removed.", name=on_one_line(str(person))))
 
     def _refusal(self, person: Person, who: Identity) -> str:
         """Why a person cannot be blocked or removed; empty if they can."""
         if str(person) == who.person:
-            return "You cannot do this to yourself. Ask another admin or run “hookline pairing”."
+            return t("You cannot do this to yourself. Ask another admin or run “hookline pairing”.")
         if self._config.is_admin(person.place, person.user_id):
             name = on_one_line(str(person))
-            return f"{name} is an admin in config.yaml. Remove them from access.admins."
+            return t(
+                "{name} is an admin in config.yaml. Remove them from access.admins.", name=name
+            )
         return ""
 
     async def _log_out_of_all(self, person: Person) -> None:
@@ -281,19 +309,22 @@ class PeoplePages:
         name, role = form.get("name", "").strip(), form.get("role", "person")
         server = self._host.services.get(WebServer)
         if server is None:
-            raise Problem(404, "not_found", "Invitations need the plugin web-server.")
+            raise Problem(404, "not_found", t("Invitations need the plugin web-server."))
         try:
             asked: WebRole = next((known for known in ROLES if known == role), "person")
             link = await server.link(name, asked, who.person)
         except HooklineError as error:
             text = f"{error}."
             return await self._view(request, {**form, "error": text[:1].upper() + text[1:]})
-        table = Table(["Link", "Expires"], [Row([Code(link.url), Timestamp(link.expires)])])
-        text = (
-            f"Send this link to {name}. It works once, signs in as {role}, and is not shown again."
+        table = Table([t("Link"), t("Expires")], [Row([Code(link.url), Timestamp(link.expires)])])
+        text = t(
+            "Send this link to {name}. It works once, within 10 minutes, gives the role {role}, "
+            "and is not shown again.",
+            name=name,
+            role=t(ROLE_NAMES[TABLE_ROLES[asked]]),
         )
-        back = (Link("People", "/people"),)
-        return View(f"Invitation for {name}", [Text(text), table], "", back)
+        back = (Link(t("People"), "/people"),)
+        return View(t("Invitation for {name}", name=name), [Text(text), table], "", back)
 
     async def log_out(self, request: RequestLike) -> Redirect:
         """``POST /people/log-out``: ``device``"""
@@ -302,7 +333,7 @@ class PeoplePages:
             (await read_form(request)).get("device", ""),
         )
         done = await server.revoke(device=device) if server is not None and device else 0
-        text = "Signed out." if done else "This browser is already signed out."
+        text = t("Signed out.") if done else t("This browser is already signed out.")
         return Redirect("/people", text, "good" if done else "warning")
 
 
@@ -311,23 +342,27 @@ def browser_name(agent: str) -> str:
     names = [name for mark, name in BROWSERS.items() if mark in agent]
     systems = [name for mark, name in SYSTEMS.items() if mark in agent]
     if not names:
-        return agent[:40] or "unknown"
-    return f"{names[0]} on {systems[0]}" if systems else names[0]
+        return agent[:40] or t("unknown")
+    return t("{browser} on {system}", browser=names[0], system=systems[0]) if systems else names[0]
 
 
 def _change(one: WebChange) -> str:
-    return one.what if one.status < MIN_ERROR_STATUS else f"{one.what}: refused ({one.status})"
+    return (
+        one.what
+        if one.status < MIN_ERROR_STATUS
+        else t("{request}: refused ({status})", request=one.what, status=str(one.status))
+    )
 
 
 def _waiting(waiting: Sequence[PairingRequest]) -> Table:
     rows = []
     for pending in waiting[:PAGE_SIZE]:
         name, code = on_one_line(str(pending.person)), {"code": pending.code}
-        sure = f"Make {name} an admin? Admins may do everything."
+        sure = t("Make {name} an admin? Admins may do everything.", name=name)
         actions = [
-            Action("Approve", "/people/approve", code, style="primary"),
-            Action("Approve as admin", "/people/approve", {**code, "role": "admin"}, sure),
-            Action("Block", "/people/block", {"person": str(pending.person)}, style="danger"),
+            Action(t("Approve"), "/people/approve", code, style="primary"),
+            Action(t("Approve as admin"), "/people/approve", {**code, "role": "admin"}, sure),
+            Action(t("Block"), "/people/block", {"person": str(pending.person)}, style="danger"),
         ]
         rows.append(
             Row(
@@ -335,9 +370,29 @@ def _waiting(waiting: Sequence[PairingRequest]) -> Table:
                 actions,
             )
         )
-    empty = "No one is waiting. New people who message a channel appear here."
-    more = Link(f"{len(waiting) - PAGE_SIZE:,} more", "/people") if waiting[PAGE_SIZE:] else None
-    return Table(["Person", "Code", "Requested", "Expires"], rows, "Pending requests", empty, more)
+    empty = t("No one is waiting. New people who message a channel appear here.")
+    more = (
+        Link(tn("{n} more", "{n} more", len(waiting) - PAGE_SIZE), "/people")
+        if waiting[PAGE_SIZE:]
+        else None
+    )
+    return Table(
+        [t("Person"), t("Code"), t("Requested"), t("Expires")],
+        rows,
+        t("Pending requests"),
+        empty,
+        more,
+    )
+
+
+def _roles() -> Group:
+    """What each role may do, in words."""
+    table = role_table()
+    texts = []
+    for role in ("admin", "member", "auditor"):
+        may = "\n".join(f"- {t(one.what)}" for one in table.actions.values() if role in one.may)
+        texts.append(f"**{t(ROLE_NAMES[role])}**\n\n{may}")
+    return Group(t("What each role may do"), [Markdown("\n\n".join(texts))], open=False)
 
 
 def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
@@ -345,19 +400,19 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
     actions: list[Action] = []
     if row["by"] != "config.yaml" and row["person"] != who.person:
         if row["role"] == "member":
-            sure = f"Make {name} an admin? Admins may do everything."
+            sure = t("Make {name} an admin? Admins may do everything.", name=name)
             actions.append(
-                Action("Make admin", "/people/approve", {**fields, "role": "admin"}, sure)
+                Action(t("Make admin"), "/people/approve", {**fields, "role": "admin"}, sure)
             )
         elif row["role"] == "admin":
-            sure = f"Remove admin rights from {name}? They can still write."
-            actions.append(Action("Remove admin", "/people/approve", fields, sure))
+            sure = t("Remove admin rights from {name}? They can still write.", name=name)
+            actions.append(Action(t("Remove admin"), "/people/approve", fields, sure))
         if row["role"] != "blocked":
-            sure = f"Block {name}? They are signed out and get no more replies."
-            actions.append(Action("Block", "/people/block", fields, sure, "danger"))
-        sure = f"Remove {name}? They can ask to be let in again."
-        actions.append(Action("Remove", "/people/forget", fields, sure))
-    role = Badge(row["role"], TONES.get(row["role"], "neutral"))
+            sure = t("Block {name}? They are signed out and get no more replies.", name=name)
+            actions.append(Action(t("Block"), "/people/block", fields, sure, "danger"))
+        sure = t("Remove {name}? They can ask to be let in again.", name=name)
+        actions.append(Action(t("Remove"), "/people/forget", fields, sure))
+    role = Badge(t(ROLE_NAMES.get(row["role"], row["role"])), TONES.get(row["role"], "neutral"))
     since = Timestamp(row["since"]) if row["since"] else None
     return Row([name, role, row["by"], since], actions)
 
@@ -365,6 +420,6 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
 def _person(given: Mapping[str, str]) -> Person:
     person = Person.parse(given.get("person", ""))
     if person is None or not person.can_be_known or "*" in str(person):
-        text = "Enter a person as CHANNEL:USER, such as telegram:111."
+        text = t("Enter a person as CHANNEL:USER, such as telegram:111.")
         raise Problem(400, "bad_person", text)
     return person

@@ -317,7 +317,7 @@ class AccessControl(Plugin[AccessConfig]):
 
     @command("/pair", audience="admins", immediate=True, category="People and schedule")
     async def pair(self, ctx: Context, args: str) -> str:
-        """Let an unknown person in, as an admin: /pair [CODE or CHANNEL:USER] [block]."""
+        """Let an unknown person in (admins only): /pair [CODE or CHANNEL:USER] [block]."""
         if not await self._may_decide(ctx):
             return NOT_YOURS
         if not args:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hookline_hookspecs.visible_text import spell_out
+from hookline_hookspecs.web.language import N_
 
 from .codes import format_code
 from .pairing import PairingRequest
 from .people import Person
 
 MAX_LISTED_REQUESTS = 20
+ROLE_NAMES = {
+    "admin": N_("Admin"),
+    "member": N_("Member"),
+    "auditor": N_("Auditor"),
+    "blocked": N_("Blocked"),
+}
+"""What people read for each role."""
 AUDITORS = "You are an auditor here and can only use /audit, /insights, /whoami and /help."
 IN_PRIVATE = "{} is answered only in a private chat, because everyone in this one would read it."
 NOT_YOURS = "Only an admin may answer this. Nothing was changed."

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hookline_hookspecs import Host, Question, ToolCall, Turn
+from hookline_hookspecs import Host, Question, Session, ToolCall, Turn
 from hookline_hookspecs.bound_files import BoundFile
 from hookline_hookspecs.questions import ALLOW_ALWAYS, ALLOW_SESSION
 
@@ -130,6 +130,18 @@ class Grants:
     async def revoke(self, number: int) -> None:
         """Take a grant back."""
         await self._host.storage.execute("revoke_grant", number=number)
+
+    async def copy_session(self, session: Session, copy: Session) -> None:
+        """Let what was granted for a session of a chat also count in a copy of it."""
+        await self._host.storage.execute(
+            "copy_session_grants",
+            session_id=session.id,
+            session_created=session.created,
+            channel=copy.channel,
+            chat_id=copy.chat_id,
+            new=copy.id,
+            created=copy.created,
+        )
 
     async def end_session(self, session_id: str) -> None:
         """Forget what was granted for a session."""

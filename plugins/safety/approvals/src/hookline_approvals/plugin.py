@@ -24,6 +24,7 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.conversations import SessionCopyListener
 from hookline_hookspecs.optional_services import ApprovalPolicy
 from hookline_hookspecs.questions import (
     ALLOW_ALWAYS,
@@ -59,7 +60,7 @@ class ApprovalsConfig(BaseModel):
     expires: Annotated[timedelta, BeforeValidator(read_duration)] = Field(
         default=timedelta(hours=24),
         gt=timedelta(0),
-        description="how long a question on a channel or the page can be answered, such as 24h",
+        description="How long a question on a channel or the page can be answered, such as 24h.",
     )
 
 
@@ -76,6 +77,7 @@ class Approvals(Plugin[ApprovalsConfig]):
     def setup(self, host: Host) -> None:
         """Provide the service ``ApprovalPolicy``."""
         host.services.provide(ApprovalPolicy, self)
+        host.services.add(SessionCopyListener, self)
 
     # The service
 
@@ -123,6 +125,10 @@ class Approvals(Plugin[ApprovalsConfig]):
         while len(self._scopes) > MAX_REMEMBERED_SESSIONS:
             self._scopes.popitem(last=False)
 
+    async def session_copied(self, session: Session, copy: Session) -> None:
+        """Let what was granted for a session of a chat count in its copy (SessionCopyListener)."""
+        await self._grants.copy_session(session, copy)
+
     @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """Forget what was granted for the session."""
@@ -132,12 +138,12 @@ class Approvals(Plugin[ApprovalsConfig]):
 
     @command("/approve", audience="everyone", immediate=True, category="Model and safety")
     async def approve(self, ctx: Context, args: str) -> str:
-        """Allow what waits for approval: /approve [once|session|always], or the choice's number."""
+        """Approve the open request: /approve [once|session|always], or the choice's number."""
         return await self._answer(ctx, args or ALLOW_ONCE)
 
     @command("/deny", audience="everyone", immediate=True, category="Model and safety")
     async def deny(self, ctx: Context, args: str) -> str:
-        """Refuse what waits for approval: /deny, or /deny WHY, which the model reads."""
+        """Deny the open request: /deny, or /deny WHY to tell the model."""
         return await self._answer(ctx, f"{DENY} {args}".strip())
 
     async def _answer(self, ctx: Context, typed: str) -> str:
@@ -158,17 +164,12 @@ class Approvals(Plugin[ApprovalsConfig]):
             return NONE_OPEN
         if len(found) > 1:
             return several_text(found)
-        # The question of this chat is shown in it, all of it.
-        return await self._answer_one(inbound, found[0].id, typed, shown=found[0].digest)
+        return await self._answer_one(inbound, found[0].id, typed)
 
-    async def _answer_one(
-        self, inbound: Inbound, question_id: str, typed: str, *, shown: str = ""
-    ) -> str:
+    async def _answer_one(self, inbound: Inbound, question_id: str, typed: str) -> str:
         questions = self.host.services[Questions]
         try:
-            answered = await questions.answer(
-                question_id, typed, inbound.channel, inbound.user_id, shown=shown
-            )
+            answered = await questions.answer(question_id, typed, inbound.channel, inbound.user_id)
         except QuestionError as error:
             return str(error)
         if answered.outcome:
@@ -196,7 +197,7 @@ class Approvals(Plugin[ApprovalsConfig]):
 
     @command("/grants", audience="everyone", category="Model and safety")
     async def grants(self, ctx: Context, args: str) -> str:
-        """Show what may run without asking, or take it back: /grants revoke N."""
+        """Show what may run without asking, or revoke it: /grants revoke N."""
         number = parse_revoke(args)
         if number is None and args:
             return "Write /grants to see them, or /grants revoke and a number from that list."

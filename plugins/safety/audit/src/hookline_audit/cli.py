@@ -30,14 +30,19 @@ EXIT_USAGE = 2
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Since = Annotated[
-    str, typer.Option(help="From this time (2026-11-24T08:00) or duration ago (90m, 12h, 7d).")
+    str,
+    typer.Option(
+        metavar="TIME", help="From this time (2026-11-24T08:00) or duration ago (90m, 12h, 7d)."
+    ),
 ]
-Until = Annotated[str, typer.Option(help="Before this time, written like --since.")]
-Day = Annotated[str, typer.Option(help="On this day: 2026-11-24.")]
+Until = Annotated[str, typer.Option(metavar="TIME", help="Before this time, written like --since.")]
+Day = Annotated[str, typer.Option(metavar="DATE", help="On this day: 2026-11-24.")]
 Person = Annotated[
     str, typer.Option(help="Done or approved by this CHANNEL:USER, such as telegram:222.")
 ]
-Find = Annotated[str, typer.Option(help="Containing this text in the SQL, a name or a detail.")]
+Find = Annotated[
+    str, typer.Option(metavar="TEXT", help="Containing this text in the SQL, a name or a detail.")
+]
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -52,8 +57,8 @@ async def show(
     day: Day = "",
     person: Person = "",
     find: Find = "",
-    session: Annotated[str, typer.Option(help="Only this session.")] = "",
-    turn: Annotated[str, typer.Option(help="Only this turn.")] = "",
+    session: Annotated[str, typer.Option(metavar="ID", help="Only this session.")] = "",
+    turn: Annotated[str, typer.Option(metavar="ID", help="Only this turn.")] = "",
     turns: Annotated[
         bool, typer.Option("--turns", help="Include all other rows of the same turns.")
     ] = False,

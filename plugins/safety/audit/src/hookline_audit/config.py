@@ -10,16 +10,17 @@ class CheckpointConfig(BaseModel):
 
     file: str | None = Field(
         default=None,
-        description="A file that checkpoints are appended to; null is "
-        "plugins/audit/checkpoints.jsonl.",
+        description="File that checkpoints are appended to; null: plugins/audit/checkpoints.jsonl.",
     )
     syslog: str | None = Field(
-        default=None, description="HOST:PORT (UDP) or the path of a socket, such as /dev/log."
+        default=None, description="HOST:PORT (UDP), or the path of a socket such as /dev/log."
     )
     command: list[str] | None = Field(
         default=None,
-        description="A program with arguments that gets each checkpoint on stdin, for example to "
-        "put it into a bucket with object lock.",
+        description=(
+            "A command that gets each checkpoint on stdin, for example to store it in a bucket "
+            "with object lock."
+        ),
     )
 
 
@@ -28,8 +29,10 @@ class AuditConfig(BaseModel):
 
     key: SecretStr | None = Field(
         default=None,
-        description="32 bytes in base64, from which all keys are derived; null is the file "
-        "plugins/audit/key. All machines on one database need the same key.",
+        description=(
+            "32 bytes in base64, from which all keys are derived; null: the file "
+            "plugins/audit/key. All machines on one database need the same key."
+        ),
     )
-    keep_days: int = Field(default=400, ge=1, le=36500, description="Days that rows are kept.")
+    keep_days: int = Field(default=400, ge=1, le=36500, description="Days that entries are kept.")
     checkpoints: CheckpointConfig = CheckpointConfig()

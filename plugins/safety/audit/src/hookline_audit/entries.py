@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MAX_ROWS_PER_FETCH = 2000
-PERSONAL = ("actor", "chat", "object", "approver")
 
 
 @dataclass(frozen=True, slots=True)

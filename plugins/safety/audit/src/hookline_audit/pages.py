@@ -25,6 +25,8 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     query_params,
+    t,
+    tn,
 )
 
 from .entries import AuditEntry, format_detail
@@ -45,14 +47,14 @@ class AuditPage:
 
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page and the verification."""
-        register(SiteRoute("GET", "/audit", self.show, page=Page("Audit", order=45)))
+        register(SiteRoute("GET", "/audit", self.show, page=Page("Audit", "Activity", order=45)))
         register(SiteRoute("GET", "/audit/verify", self.verify))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /audit[?kind=K][&person=P][&find=WORDS]``: the newest rows."""
         filters = {name: query_params(request).get(name, "").strip() for name in FIELDS}
         if filters["kind"] and filters["kind"] not in KINDS:
-            raise Problem(400, "bad_kind", f"Unknown kind {filters['kind'][:40]!r}.")
+            raise Problem(400, "bad_kind", t("Unknown kind “{kind}”.", kind=filters["kind"][:40]))
         reader = await self._service().reader()
         conditions = EntryFilter(filters["kind"], person=filters["person"], find=filters["find"])
         if conditions.has_only_kind:
@@ -62,31 +64,36 @@ class AuditPage:
                 ::-1
             ]
         fields = [
-            Field("kind", "Kind", "choice", filters["kind"], ("", *KINDS)),
-            Field("person", "Person", value=filters["person"], help="Such as telegram:222."),
-            Field("find", "Search", value=filters["find"], help="Part of a statement or a name."),
+            Field("kind", t("Kind"), "choice", filters["kind"], ("", *KINDS)),
+            Field("person", t("Person"), value=filters["person"], help=t("Such as telegram:222.")),
+            Field(
+                "find", t("Search"), value=filters["find"], help=t("Part of a statement or a name.")
+            ),
         ]
         parts: list[Part] = [
-            Actions([Action("Verify all rows", "/audit/verify", get=True)]),
-            Form("/audit", fields, "Search", get=True),
+            Actions([Action(t("Verify all rows"), "/audit/verify", get=True)]),
+            Form("/audit", fields, t("Search"), get=True),
             _table(entries),
         ]
-        hint = "Who did what. Chat messages are not recorded; SQL statements are."
-        return View("Audit", parts, hint)
+        hint = t("Who did what. Chat messages are not recorded; SQL statements are.")
+        return View(t("Audit"), parts, hint)
 
     async def verify(self, request: RequestLike) -> View:
         """``GET /audit/verify``: the result of checking every row."""
         report = await self._service().verify()
         if report.ok:
-            summary = f"All {report.rows:,} rows are intact."
-            text = Text(f"{summary} {report.checkpoints:,} checkpoints match.", "good")
+            summary = tn("{n} row is intact.", "All {n} rows are intact.", report.rows)
+            checkpoints = tn(
+                "{n} checkpoint matches.", "{n} checkpoints match.", report.checkpoints
+            )
+            text = Text(f"{summary} {checkpoints}", "good")
         else:
-            text = Text(f"Broken: {report.broken}.", "bad")
-        return View("Audit verification", [text], "", (Link("Audit", "/audit"),))
+            text = Text(t("Broken: {broken}.", broken=report.broken), "bad")
+        return View(t("Audit verification"), [text], "", (Link(t("Audit"), "/audit"),))
 
 
 def _table(entries: Sequence[AuditEntry]) -> Table:
-    columns = ["When", "Who", "Kind", "What", "Verdict", "Approved by"]
+    columns = [t("When"), t("Who"), t("Kind"), t("What"), t("Verdict"), t("Approved by")]
     table_rows = []
     for entry in entries:
         data = entry.as_dict()
@@ -105,4 +112,4 @@ def _table(entries: Sequence[AuditEntry]) -> Table:
                 detail=format_detail(data["detail"], "\n"),
             )
         )
-    return Table(columns, table_rows, "", "No matching rows.")
+    return Table(columns, table_rows, "", t("No matching rows."))

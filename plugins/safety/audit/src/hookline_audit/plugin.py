@@ -103,7 +103,7 @@ class AuditPlugin(Plugin[AuditConfig]):
 
     @command("/audit", audience="everyone", category="People and schedule")
     async def audit_command(self, ctx: Context, args: str) -> str:
-        """Show who did what: /audit [text to find]."""
+        """Show who did what: /audit [TEXT TO FIND]."""
         from .chat_command import audit_reply
 
         return await audit_reply(self.host, self.service, ctx, args)

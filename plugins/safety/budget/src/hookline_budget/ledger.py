@@ -8,14 +8,14 @@ used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TypeAlias
 
 from hookline_hookspecs import Storage, Usage
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.storage import Row
 
-from .cost import format_cost
 from .state import BudgetState
 
 ChatKey: TypeAlias = "tuple[str, str]"
@@ -30,6 +30,7 @@ REFRESH_SECONDS = 60.0
 OUTSIDE_SESSIONS_KEY = "outside sessions"
 """The stored tokens of today's calls of chats without a session, such as those of a command before
 the first message. Core's journal knows only the session of a call."""
+TOKEN_COLUMNS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 SIGNALLED_KEY = "told"
 """The stored value that says which signals were sent today."""
 
@@ -94,7 +95,7 @@ class Ledger:
         rows = await self._open().fetch(
             "usage_by_model", since=_midnight(day), channel=channel, chat_id=chat_id
         )
-        return format_cost(rows, prices)
+        return _format_cost(rows, prices)
 
     async def should_signal(self, state: BudgetState) -> bool:
         """Whether to send the signal: once a day from 80 % of a limit on, and once at its end."""
@@ -135,3 +136,20 @@ class Ledger:
 
 def _midnight(day: date) -> float:
     return datetime.combine(day, time.min).timestamp()
+
+
+def _format_cost(rows: Sequence[Row], prices: Prices) -> str:
+    """Format the cost of rows of the query ``usage_by_model``: ``$1.37``, or ``at least $1.37`` if
+    a price is unknown; empty if no price is known.
+    """
+    total, has_unknown = 0.0, False
+    for row in rows:
+        usage = Usage(**{name: row[name] for name in TOKEN_COLUMNS})
+        cost = prices.cost(row["model"], usage, row["thousands"] * 1000 + 1)
+        if cost is None:
+            has_unknown = True
+        else:
+            total += cost
+    if not total:
+        return ""
+    return f"{'at least ' if has_unknown else ''}{prices.format(total)}"

@@ -29,6 +29,7 @@ from .store import SavedSnapshot, SnapshotContent
 REWIND_TIMEOUT = 300.0
 """Seconds for a whole rewind."""
 MAX_DIFF_BYTES = 12_000
+NO_CHECKPOINT = "There is no checkpoint in this chat yet; one is made before the first write."
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _FORM = re.compile(
     r"(?P<diff>diff\s+)?(?P<hash>\S+)"
@@ -93,11 +94,8 @@ class Rewinder:
         if asked is None:
             return await self._list()
         target = await self._find(asked.prefix)
-        scope = self._snapshots.scope(target.folder, self._ctx.paths)
         if asked.diff:
-            async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(target.folder):
-                present = await self._snapshots.present(scope)
-                return await self._difference(target, present.commit)
+            return await self._changes_since(target)
         within = _within(target.folder, asked.path)
         offer = await self._offer(target, within)
         choice = asked.choice or await choose(self._ctx, offer)
@@ -107,6 +105,18 @@ class Rewinder:
         is_approved_here = self._ctx.channel in ("", TERMINAL)
         refused = "" if is_approved_here else await refusal(self._ctx, offer, within, choice)
         return refused or await self._go_back(offer, within, choice)
+
+    async def changes_since_last(self) -> str:
+        """Return what has changed since the chat's last checkpoint. Raises ``CheckpointError`` and
+        ``OSError``."""
+        found = await self._snapshots.of_chat(self._chat, self._now)
+        return await self._changes_since(found[0]) if found else NO_CHECKPOINT
+
+    async def _changes_since(self, target: SavedSnapshot) -> str:
+        scope = self._snapshots.scope(target.folder, self._ctx.paths)
+        async with asyncio.timeout(REWIND_TIMEOUT), self._snapshots.holding(target.folder):
+            present = await self._snapshots.present(scope)
+            return await self._difference(target, present.commit)
 
     async def _offer(self, target: SavedSnapshot, within: str) -> RewindOffer:
         """Return what could be restored."""
@@ -162,7 +172,7 @@ class Rewinder:
         found = await self._snapshots.of_chat(self._chat, self._now)
         notes = await asyncio.to_thread(self._interruptions, found)
         if not found:
-            return "There is no checkpoint in this chat yet; one is made before the first write."
+            return NO_CHECKPOINT
         counts = await self._counts(found)
         workspace = str(self._ctx.paths.workspace)
         lost = await self._lost_histories(found)

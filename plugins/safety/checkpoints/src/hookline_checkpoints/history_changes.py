@@ -89,6 +89,8 @@ async def change_of(store: HistoryStore, folder: Path, kept: KeptState) -> Histo
         return HistoryChange(kept, None, NO_STATE)
     if str(repository.common_dir) != kept.state.common_dir:
         return HistoryChange(kept, repository, now)  # Another repository: not to be changed.
+    if not kept.state.tips:
+        return HistoryChange(kept, repository, now)  # Without commits there was nothing to lose.
     own = Git(store.git_dir(kept.key), objects=repository.objects)
     present = await existing(own, {*now.tips, *kept.state.tips})
     git = Git(store.git_dir(kept.key), borrowed=[repository.objects])

@@ -25,10 +25,12 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs import Checkpoints as CheckpointService
+from hookline_hookspecs.workspaces import FileHistory
 
 from .command import Rewinder
 from .config import CheckpointsConfig
 from .errors import CheckpointError, TooLarge
+from .file_history import CheckpointHistory
 from .git import FIX, missing_git
 from .git_index import unsaved
 from .snapshot import has_all_of
@@ -61,7 +63,7 @@ _HOLD_TIMEOUT = 4.0
 
 
 class Checkpoints(Plugin[CheckpointsConfig]):
-    """Saves a folder before the first write of a turn, and restores it on request."""
+    "Saves your folder before a turn first changes it, so that you can go back."
 
     _snapshots: SnapshotManager
     _recorder: CallRecorder
@@ -76,6 +78,7 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         self._recorder = CallRecorder(self._snapshots)
         self._turns: OrderedDict[str, TurnFolders] = OrderedDict()
         host.services.provide(CheckpointService, self)
+        host.services.provide(FileHistory, CheckpointHistory(self._snapshots, host.now))
         host.signals.connect("undone", self._undone)
 
     # The service
@@ -102,6 +105,17 @@ class Checkpoints(Plugin[CheckpointsConfig]):
         except (TimeoutError, CheckpointError, OSError) as error:
             self.log.info("cannot save %s before the call: %s", folder, error or "it took too long")
             return False
+
+    async def changes(self, ctx: Context) -> str:
+        """Return what has changed since the last checkpoint of the chat."""
+        if missing := await missing_git(self.host.home):
+            return NO_GIT.format(missing, FIX)
+        try:
+            return await Rewinder(self._snapshots, ctx).changes_since_last()
+        except TimeoutError:
+            return "That took too long and was aborted."
+        except (CheckpointError, OSError) as error:
+            return str(error)
 
     async def _are_histories_kept(self, present: Present, folder: Path, ref: str) -> bool:
         """Keep the histories of the folder's repositories now; False if one is not kept."""

@@ -25,9 +25,6 @@ _IGNORE_FILE = ".gitignore"
 _CACHED_REASONS = frozenset({"ignored", "secret"})
 """Reasons that stay valid until a ``.gitignore`` changes; the others are checked each time."""
 
-FileEntry = tuple[str, FileStamp]
-"""A path and its stamp."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

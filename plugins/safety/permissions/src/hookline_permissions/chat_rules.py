@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -127,6 +127,15 @@ class ChatRules:
         kept = [one for one in found if not one.session or one.session != chat.session_id]
         if len(kept) < len(found):
             await self._store(chat, kept)
+
+    async def copy_session(self, chat: Chat, session_id: str) -> None:
+        """Let the rules of a session also apply in another one of the chat."""
+        found = await self._all(chat)
+        copied = [
+            replace(one, session=session_id) for one in found if one.session == chat.session_id
+        ]
+        if copied and chat.session_id:
+            await self._store(chat, [*found, *copied][-MAX_CHAT_RULES:])
 
     async def _all(self, chat: Chat) -> list[ChatRule]:
         stored = await self._kv.get(_key(chat))

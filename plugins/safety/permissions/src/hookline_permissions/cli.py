@@ -49,7 +49,7 @@ async def list_rules(
     for problem in (*loaded.errors, *loaded.warnings):
         sys.stderr.write(f"hookline: {problem}\n")
     if not rows:
-        _say("No rules besides the packaged ones. Show those with --all.")
+        _say("No rules besides the built-in ones. Show those with --all.")
 
 
 async def _rows(plugin: Permissions, *, packaged: bool) -> list[dict[str, Any]]:
@@ -78,7 +78,10 @@ def add(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="allow, ask or deny.")],
     rule: RuleText,
 ) -> None:
-    """Add a rule to config.yaml. Example: hookline permissions add allow 'bash(git push *)'"""
+    """Add a rule to config.yaml.
+
+    Example: hookline permissions add allow 'bash(git push *)'
+    """
     known = next((one for one in KINDS if one == kind), None)
     if known is None:
         _fail(f"expected allow, ask or deny, got {kind!r}", USAGE)

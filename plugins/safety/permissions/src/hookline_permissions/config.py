@@ -11,14 +11,18 @@ class PermissionsConfig(BaseModel):
     """Settings under ``plugins: {permissions: …}``."""
 
     mode: Literal["ask", "auto", "plan"] = Field(
-        default="auto", description="The mode of a session that was given none."
+        default="auto", description="Mode of new sessions."
     )
 
     allow: list[str] = Field(
-        default_factory=list, description="Rules of calls that need no question."
+        default_factory=list, description="Rules for calls that run without asking."
     )
-    ask: list[str] = Field(default_factory=list, description="Rules of calls that need approval.")
-    deny: list[str] = Field(default_factory=list, description="Rules of calls that are refused.")
+    ask: list[str] = Field(
+        default_factory=list, description="Rules for calls that need your approval."
+    )
+    deny: list[str] = Field(
+        default_factory=list, description="Rules for calls that are always denied."
+    )
 
     @field_validator("mode", mode="before")
     @classmethod

@@ -6,16 +6,17 @@ import asyncio
 
 from hookline_hookspecs import Access, CommandError, Context, Mode
 from hookline_hookspecs.inbound import is_private_chat
+from hookline_hookspecs.sentences import N_
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "auto", "yolo")
 """From the strictest to the freest."""
 CHOSEN: tuple[Mode, ...] = ("ask", "auto", "plan")
 """What a command or a setting may choose."""
 MEANING = {
-    "ask": "every call that may change something is put before you",
-    "auto": "what is risky or destructive is put before you",
-    "plan": "nothing is changed; ends with a plan that you can accept",
-    "yolo": "nothing is put before you, and every command runs in the sandbox",
+    "ask": N_("asks before every call that may change something"),
+    "auto": N_("asks before risky or destructive calls"),
+    "plan": N_("changes nothing; ends with a plan for you to accept"),
+    "yolo": N_("never asks; every command runs in the sandbox"),
 }
 NOT_YOLO = (
     "yolo is chosen when Hookline starts, with `hookline chat --mode yolo` or `hookline run --mode "

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import OfferedScope, Paths, ToolCall
+from hookline_hookspecs.sentences import N_
 
 from .command_patterns import Arguments
 from .commands import UNKNOWN, SimpleCommand
@@ -260,19 +261,27 @@ def _of_file(call: ToolCall, paths: Paths) -> Iterator[OfferedScope]:
     if not writes and call.name not in READING_TOOLS:
         yield _of_tool(call)
         return
-    verb = "edits of" if writes else "reading"
     if _is_plain(path):
         shown = _shown(path, paths.workspace)
-        yield OfferedScope(f"Allow {verb} {shown} in this session", (f"{tools}({shown})",), shown)
+        yield OfferedScope(
+            f"Allow edits of {shown} in this session"
+            if writes
+            else f"Allow reading {shown} in this session",
+            (f"{tools}({shown})",),
+            shown,
+        )
     folder = os.path.dirname(path)  # noqa: PTH120
     if _is_plain(folder) and folder != "/":
         shown = _shown(folder, paths.workspace)
         pattern = "**" if shown == "." else f"{shown}/**"
-        inside = "edits in" if writes else "reading in"
-        where = "this folder" if shown == "." else f"{shown}/"
+        where = N_("this folder") if shown == "." else f"{shown}/"
         rule = f"{tools}({paths.workspace}/**)" if shown == "." else f"{tools}({pattern})"
         yield OfferedScope(
-            f"Allow {inside} {where} in this session", (rule,), f"every file in {where} and below"
+            f"Allow edits in {where} in this session"
+            if writes
+            else f"Allow reading in {where} in this session",
+            (rule,),
+            f"every file in {where} and below",
         )
 
 
@@ -319,7 +328,7 @@ def _of_host(call: ToolCall) -> Iterator[OfferedScope]:
         rule = (f"{NETWORK}({REGISTRIES})",)
         covers = f"{len(registries())} hosts from which package managers download"
         yield OfferedScope("Allow package registries in this session", rule, covers)
-    what = "package registries" if group else host
+    what = N_("package registries") if group else host
     yield OfferedScope(f"Allow {what} always in this chat", rule, covers, "chat")
 
 

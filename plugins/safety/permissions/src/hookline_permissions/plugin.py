@@ -40,6 +40,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.bound_files import CommandFiles
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.conversations import SessionCopyListener
 
 from . import outside_changes, plan_mode, rule_guard
 from .config import PermissionsConfig
@@ -92,6 +93,7 @@ class Permissions(Plugin[PermissionsConfig]):
         host.services.provide(PermissionRules, self)
         host.services.provide(CommandEffects, self)
         host.services.provide(CommandFiles, self)
+        host.services.add(SessionCopyListener, self)
         for warning in self.levels.fixed(host.paths.workspace).warnings:
             self.log.warning("%s", warning)
 
@@ -107,7 +109,7 @@ class Permissions(Plugin[PermissionsConfig]):
             return CheckResult(
                 not loaded.errors, "\n".join((*loaded.errors, *loaded.warnings)), fix
             )
-        return CheckResult(True, f"{len(loaded.rules)} rules besides the packaged ones")
+        return CheckResult(True, f"{len(loaded.rules)} rules besides the built-in ones")
 
     # The service PermissionRules
 
@@ -115,6 +117,18 @@ class Permissions(Plugin[PermissionsConfig]):
         """Return what the rules say about a call."""
         rules, _ = await self.levels.of_turn(ctx)
         return rule_guard.rule_verdict(rules.decide(call, ctx.paths), part_outside(call, ctx.paths))
+
+    async def matches(self, ctx: Context, rule: str, call: ToolCall) -> bool:
+        """Return whether a rule is about a call."""
+        from .rule_set import matches_rule
+
+        return matches_rule(rule, call, ctx.paths)
+
+    async def covers(self, ctx: Context, rules: Sequence[str], call: ToolCall) -> bool:
+        """Return whether allow rules such as these would allow a call."""
+        from .rule_set import covered_by
+
+        return covered_by(rules, call, ctx.paths)
 
     # The service CommandEffects
 
@@ -197,6 +211,15 @@ class Permissions(Plugin[PermissionsConfig]):
         self._given[session_id] = mode
 
     # Sessions
+
+    async def session_copied(self, session: Session, copy: Session) -> None:
+        """Give a copy its session's mode, and in the same chat its rules (SessionCopyListener)."""
+        mode = await self.get(session.id)
+        if mode != await self.get(copy.id):
+            await self.set(copy.id, mode)
+        chat = self.levels.chat_of(session)
+        if chat.key == (copy.channel, copy.chat_id):
+            await self.levels.chats.copy_session(chat, copy.id)
 
     @hookimpl
     async def start_of_session(self, ctx: Context, session: Session) -> None:
@@ -371,7 +394,7 @@ class Permissions(Plugin[PermissionsConfig]):
         complete=_complete_mode,
     )
     async def mode(self, ctx: Context, args: str) -> str:
-        """Show how freely this session may act, or choose: /mode ask|auto|plan."""
+        """Show or choose how freely this session may act: /mode ask|auto|plan."""
         session_id = ctx.session.id or ctx.turn.inbound.session_id or ""
         now = await self._now(ctx, session_id)
         wanted = next((one for one in FREEDOM if one == args.casefold()), None)
@@ -406,7 +429,7 @@ class Permissions(Plugin[PermissionsConfig]):
 
     @command("/accept", audience="session", category="Model and safety")
     async def accept(self, ctx: Context, args: str) -> str:
-        """Accept the plan: leave plan mode and have the plan carried out."""
+        """Accept the plan and carry it out."""
         conversations = self.host.services[Conversations]
         session_id = ctx.session.id
         if await self.get(session_id) != "plan":

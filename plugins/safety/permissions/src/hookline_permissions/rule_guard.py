@@ -12,6 +12,7 @@ from hookline_hookspecs import (
     RuleVerdict,
     ToolCall,
 )
+from hookline_hookspecs.sentences import N_
 
 from .quoted_parts import quoted_parts
 from .rule_set import Decision, OutsidePart
@@ -42,7 +43,7 @@ def denied(decision: Decision) -> Deny:
     assert rule is not None
     part = f"`{_shortened(decision.part)}`" if decision.part else "this call"
     if rule.where == PACKAGED:
-        return Deny(f"{part} {rule.why}, which cannot be undone")
+        return Deny(f"{part} " + N_(f"{rule.why}, which cannot be undone"))
     return Deny(f"the rule {rule.text} in {rule.where} denies {part}")
 
 
@@ -55,7 +56,7 @@ async def question(ctx: Context, call: ToolCall, decision: Decision) -> Ask | No
     part = f"`{_shortened(decision.part)}`" if decision.part else call.name
     marks = quoted_parts(preview, part) if decision.part else ()
     if rule.where != PACKAGED:
-        reason = f"the rule {rule.text} in {rule.where} asks about {part}"
+        reason = N_(f"the rule {rule.text} in {rule.where} asks about {part}")
         return Ask(reason, preview, marks=marks)
     if rule.restorable and await _is_saved(ctx):
         return None

@@ -50,7 +50,9 @@ class RuleLevels:
             self._of_session.popitem(last=False)
 
     def chat_of(self, session: Session) -> Chat:
-        """The chat whose rules apply to a session."""
+        """The chat whose rules apply to a session; outside of any session, the chat itself."""
+        if not session.id:
+            return Chat(session.channel, session.chat_id)
         if session.id not in self._of_session:
             self.begin(session)
         return self._of_session[session.id]
@@ -75,7 +77,10 @@ class RuleLevels:
         """The rules that apply to the calls of a turn, and why nothing may be changed."""
         fixed = self.fixed(ctx.paths.workspace)
         fresh = ctx.tool is None or not ctx.tool.read_only
-        stored = readable_rules(await self.chats.of(self.chat_of(ctx.session), fresh=fresh))
+        chat = self.chat_of(ctx.session)
+        if not ctx.session.id:  # no turn has begun, so another process may have changed them
+            self.chats.expire(chat)
+        stored = readable_rules(await self.chats.of(chat, fresh=fresh))
         return rule_set([*fixed.rules, *stored]), fixed.errors
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from .downloads import with_downloads
 from .network_patterns import NETWORK, host_and_port
 from .packaged_rules import outside_rules
 from .places import Places, home_folder
-from .rules import COMMAND_TOOL, PACKAGED, Kind, Rule
+from .rules import COMMAND_TOOL, PACKAGED, Kind, Rule, RuleError, parse_rule
 
 MAX_PATHS = 200
 """Paths of one call that are matched."""
@@ -45,6 +46,28 @@ UNDECIDED = Decision()
 def parsed_command(command: str) -> ParsedCommand:
     """The parts of a command, with those that wrappers start. Do not change the result."""
     return unwrap(parse_command(command))
+
+
+def matches_rule(text: str, call: ToolCall, paths: Paths) -> bool:
+    """True if a rule is about a call, or if that cannot be known."""
+    try:
+        rule = parse_rule("deny", text, "")
+    except RuleError:
+        return True
+    if RuleSet([rule]).decide(call, paths).kind == "deny":
+        return True
+    command = call.arguments.get("command")
+    is_command = rule.names(COMMAND_TOOL) and call.name == COMMAND_TOOL
+    return is_command and isinstance(command, str) and bool(parsed_command(command).unread)
+
+
+def covered_by(texts: Iterable[str], call: ToolCall, paths: Paths) -> bool:
+    """True if allow rules cover every part of a call; those that cannot be read cover nothing."""
+    rules = []
+    for text in texts:
+        with suppress(RuleError):
+            rules.append(parse_rule("allow", text, ""))
+    return RuleSet(rules).decide(call, paths).kind == "allow"
 
 
 class RuleSet:

@@ -19,6 +19,7 @@ from hookline_hookspecs import (
     ToolResult,
     ToolResultBlock,
 )
+from hookline_hookspecs.inbound import own_words
 
 from .values import (
     Value,
@@ -164,8 +165,9 @@ class KnownValues:
         elif isinstance(block, TextBlock):
             if self._spoken and self._is_persons(block):
                 # A choice that a model has worded is not what the person said.
-                if block.text.strip() not in self._choices:
-                    into.append(Text(block.text))
+                said = own_words(block.text)
+                if said.strip() not in self._choices:
+                    into.append(Text(said))
             elif any(map(self._is_outside, block.origins)) or (block.origins and not self._spoken):
                 self.outside.append(Text(block.text, _named(block.origins)))
         elif isinstance(block, ToolResultBlock):

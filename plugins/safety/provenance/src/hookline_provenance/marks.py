@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import time
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 
 from hookline_hookspecs import Origin, merge_origins
@@ -16,10 +20,14 @@ from hookline_hookspecs.file_origins import local_file_origins
 _NAMES = "md txt rst csv tsv log html pdf pyc png jpg jpeg gif svg webp"
 INERT = frozenset([f".{name}" for name in _NAMES.split(" ")])
 """Endings of files that no program takes for a program because it finds them in a folder."""
-MAX_FILES = 100_000
-"""Files of a folder, at any depth, that are looked at; in a larger one, every mark below counts."""
+LOOK_SECONDS = 2.0
+"""How long a call waits while the files of its folders are looked at; while anything is marked,
+what is left then counts as from outside."""
 MAX_UNMARKED_FILES = 2_000
-"""The same while nothing is marked: then only files that a browser or curl has labelled count."""
+"""Files of a folder, at any depth, that are looked at while nothing is marked: then only files that
+a browser or curl has labelled count."""
+MAX_CHANGED_FILES = 100_000
+"""Files of a folder, at any depth, that are looked at for what a call has changed."""
 MAX_HASHED_FILES = 5_000
 MAX_HASHED_BYTES = 16 * 2**20
 """Bytes of a file that is known by its content; a larger one is known by its path only."""
@@ -48,6 +56,7 @@ class Marks:
         contents: the SHA-256 digests of what they wrote.
         sizes: the sizes in bytes of these contents.
         media: the folder of received files.
+        cleared: paths whose mark a person lifted, each with its state then.
     """
 
     media: str
@@ -55,13 +64,16 @@ class Marks:
     paths: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
     contents: Mapping[str, tuple[Origin, ...]] = field(default_factory=dict)
     sizes: frozenset[int] = frozenset()
+    cleared: frozenset[tuple[str, str]] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_starts", [one[0] for one in self.windows])
         object.__setattr__(self, "_latest", list(accumulate((o[1] for o in self.windows), max)))
+        object.__setattr__(self, "cleared_paths", frozenset(path for path, _ in self.cleared))
 
     _starts: Sequence[float] = field(init=False, repr=False)
     _latest: Sequence[float] = field(init=False, repr=False)
+    cleared_paths: frozenset[str] = field(init=False, repr=False)
 
     def written_at(self, changed: float) -> tuple[Origin, ...]:
         """The origins of a file whose status changed at a time."""
@@ -111,28 +123,47 @@ class FileCheck:
         ``left_out`` are endings of names, in lower case.
         """
         found: dict[Origin, None] = {}
-        limit = MAX_UNMARKED_FILES if marks.is_empty() else MAX_FILES
-        for path in paths:
-            real, count = os.path.realpath(path), 0
-            if known := marks.existing_below(real, left_out):  # enough, without a look at the rest
-                found.update(dict.fromkeys(known))
-                continue
-            for file in files_in(real, left_out, limit):
-                count += 1
-                found.update(dict.fromkeys(self._of_file(file, marks)))
-            if count >= MAX_FILES:
-                found.update(dict.fromkeys(marks.below(real)))
+        until = time.monotonic() + LOOK_SECONDS
+        folders: list[str] = []
+        for real in dict.fromkeys(map(os.path.realpath, paths)):
+            if os.path.isdir(real):  # noqa: PTH112
+                folders.append(real)
+            else:
+                found.update(dict.fromkeys(self._of_file(real, marks)))
+        for folder in _outermost(folders):
+            known = marks.existing_below(folder, left_out)
+            if not known:  # else it is enough, without a look at the rest
+                known = self._in_folder(folder, marks, left_out, until)
+            found.update(dict.fromkeys(known))
+        return tuple(found)
+
+    def _in_folder(
+        self, folder: str, marks: Marks, left_out: Collection[str], until: float
+    ) -> tuple[Origin, ...]:
+        """The origins of the files in a folder, looked at until a time of ``time.monotonic``."""
+        found: dict[Origin, None] = {}
+        unmarked = marks.is_empty()
+        for count, file in enumerate(files_in(folder, left_out)):
+            if time.monotonic() >= until or (unmarked and count >= MAX_UNMARKED_FILES):
+                return tuple(found) if unmarked else (*found, _unchecked(folder))
+            found.update(dict.fromkeys(self._of_file(file, marks)))
         return tuple(found)
 
     def _of_file(self, file: str, marks: Marks) -> tuple[Origin, ...]:
         try:  # a link in /proc may be nobody's to read, and what it leads to neither
-            real = os.path.realpath(file) if os.path.islink(file) else file  # noqa: PTH114
-            status = os.stat(real)  # noqa: PTH116
+            real, status = file, os.lstat(file)
+            if stat.S_ISLNK(status.st_mode):
+                real = os.path.realpath(file)
+                status = os.stat(real)  # noqa: PTH116
         except OSError:
             return ()
         if real.startswith(marks.media):
             return (Origin("outside", f"attachment {os.path.basename(real)}"),)  # noqa: PTH119
-        found = [one for one in local_file_origins(Path(real)) if one.kind == "outside"]
+        found: list[Origin] = []
+        if _has_attributes(real):
+            found = [one for one in local_file_origins(Path(real)) if one.kind == "outside"]
+        if real in marks.cleared_paths and (real, self._state(real, status)) in marks.cleared:
+            return ()
         found += marks.written_at(status.st_ctime)
         found += marks.paths.get(real, ())
         if status.st_size in marks.sizes:
@@ -143,17 +174,24 @@ class FileCheck:
         """The files below folders whose status changed at or after a Unix time."""
         found: list[MarkedFile] = []
         for folder in folders:
-            for file in files_in(os.path.realpath(folder)):
+            for file in islice(files_in(os.path.realpath(folder)), MAX_CHANGED_FILES):
                 try:
                     status = os.lstat(file)
                 except OSError:
                     continue
-                if status.st_ctime >= began and not os.path.islink(file):  # noqa: PTH114
+                if status.st_ctime >= began and not stat.S_ISLNK(status.st_mode):
                     digest = self._digest(file, status)
                     found.append(MarkedFile(file, digest, status.st_size))
                     if len(found) >= MAX_HASHED_FILES:
                         return found
         return found
+
+    def state(self, file: str) -> str:
+        """What a file is like now, for lifting its mark. Raises ``OSError``."""
+        return self._state(file, os.stat(file))  # noqa: PTH116
+
+    def _state(self, file: str, status: os.stat_result) -> str:
+        return self._digest(file, status) or f"changed {status.st_ctime_ns}"
 
     def _digest(self, file: str, status: os.stat_result) -> str:
         """The digest of a file; empty if its content is too short or too long to know it by."""
@@ -167,29 +205,57 @@ class FileCheck:
                 digest = hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError:
             return ""
-        if len(self._digests) >= MAX_FILES:
+        if len(self._digests) >= MAX_CHANGED_FILES:
             self._digests.clear()
         self._digests[file] = (status.st_ctime_ns, digest)
         return digest
 
 
-def files_in(path: str, left_out: Collection[str] = (), limit: int = MAX_FILES) -> Iterator[str]:
-    """A file itself, or the first ``limit`` files of a folder, at any depth."""
+def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
+    """A file itself, or the files of a folder, at any depth, those at the top first.
+
+    Links to folders elsewhere are followed, each folder once.
+    """
     if not os.path.isdir(path):  # noqa: PTH112
         yield path
         return
-    left = limit
-    for folder, _, names in os.walk(path):
-        in_git = os.path.basename(folder) == ".git"  # noqa: PTH119
-        for name in names:
-            if _ending(name) in left_out:
-                continue
-            if in_git and name in _OF_GIT:
-                continue
-            yield os.path.join(folder, name)  # noqa: PTH118
-            left -= 1
-            if not left:
-                return
+    root, folders, followed = f"{os.path.realpath(path)}/", deque([path]), set[str]()
+    while folders:
+        folder = folders.popleft()
+        skipped = _OF_GIT if os.path.basename(folder) == ".git" else ()  # noqa: PTH119
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112
+                    real = os.path.realpath(entry.path)
+                    if real not in followed and not f"{real}/".startswith(root):
+                        followed.add(real)
+                        folders.append(real)
+                elif entry.name not in skipped and _ending(entry.name) not in left_out:
+                    yield entry.path
+
+
+def _outermost(folders: Sequence[str]) -> list[str]:
+    """Those folders that are not inside another of them."""
+    return [
+        one
+        for one in folders
+        if not any(f"{one}/".startswith(f"{other}/") for other in folders if other != one)
+    ]
+
+
+def _has_attributes(file: str) -> bool:
+    """True if a file may have extended attributes: faster than asking for one of them."""
+    try:
+        return bool(os.listxattr(file))
+    except (AttributeError, OSError):  # macOS has no listxattr, and some file systems none
+        return False
+
+
+def _unchecked(folder: str) -> Origin:
+    """The origin of files that there was no time to look at."""
+    return Origin("outside", f"unchecked files in {folder}")
 
 
 def _ending(name: str) -> str:

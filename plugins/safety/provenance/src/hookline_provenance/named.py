@@ -31,6 +31,12 @@ def named(call: ToolCall, effects: Iterable[Effect], folder: Path) -> list[Path]
     return [*_existing(words, folder), *_matching(patterns, folder)]
 
 
+def may_name_files(call: ToolCall, effects: Iterable[Effect]) -> bool:
+    """Whether there is anything in a call that could name a file."""
+    targets = any(effect.kind in _ON_FILES and effect.target for effect in effects)
+    return targets or isinstance(call.arguments.get("command"), str)
+
+
 def run(effect: Effect, folder: Path) -> Sequence[Path]:
     """The files that an ``execute`` names: a path, or a program's name and its arguments."""
     text = _TEXT.search(f" {effect.target} ")

@@ -22,6 +22,7 @@ from hookline_hookspecs.web import (
     create_tables,
     identity,
     read_form,
+    t,
 )
 
 from .trust import Trust
@@ -37,7 +38,7 @@ class TrustPage:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register the page, and what its forms are sent to."""
         create_tables(self._host, "trusted")
-        page = Page("Trusted sources", "Internals", order=5)
+        page = Page("Trusted sources", "Settings", order=100)
         register(SiteRoute("GET", "/trust", self.show, page=page))
         register(SiteRoute("POST", "/trust/add", self.add))
         register(SiteRoute("POST", "/trust/remove", self.remove))
@@ -51,15 +52,15 @@ class TrustPage:
             Row([name, by], [_removal(name)] if by != "config.yaml" else [])
             for name, by in await self._trust.entries()
         ]
-        help_ = "A host (docs.example.com), a person (telegram:222) or a tool (tool NAME)."
-        field = wrong or Field("what", "Trust", required=True, help=help_)
-        empty = "No trusted sources besides you."
+        help_ = t("A host (docs.example.com), a person (telegram:222) or a tool (tool NAME).")
+        field = wrong or Field("what", t("Trust"), required=True, help=help_)
+        empty = t("No trusted sources besides you.")
         parts: list[Part] = [
-            Table(["Source", "Added by"], rows, "Trusted sources", empty),
-            Form("/trust/add", [field], "Trust", "Trust a source"),
+            Table([t("Source"), t("Added by")], rows, empty=empty),
+            Form("/trust/add", [field], t("Trust"), t("Trust a source")),
         ]
-        text = "Their text may be remembered, scheduled and followed without a question."
-        return View("Trusted sources", parts, text, status=422 if wrong else 200)
+        text = t("Their text may be remembered, scheduled and followed without a question.")
+        return View(t("Trusted sources"), parts, text, status=422 if wrong else 200)
 
     async def add(self, request: RequestLike) -> Redirect | View:
         """``POST /trust/add``: ``what``"""
@@ -68,21 +69,24 @@ class TrustPage:
             name = await self._trust.add(what, identity(request).person)
         except HooklineError as error:
             return await self._view(
-                Field("what", "Trust", value=what, required=True, error=_sentence(error))
+                Field("what", t("Trust"), value=what, required=True, error=_sentence(error))
             )
-        told = f"{name} is trusted now: its content may be remembered, scheduled and followed."
+        told = t(
+            "{name} is trusted now: its content may be remembered, scheduled and followed.",
+            name=name,
+        )
         return Redirect("/trust", told)
 
     async def remove(self, request: RequestLike) -> Redirect:
         """``POST /trust/remove``: ``what``"""
         what = (await read_form(request)).get("what", "")
         if not await self._trust.remove(what):
-            return Redirect("/trust", f"{what} was not on the list.", "warning")
-        return Redirect("/trust", f"{what} is no longer trusted.")
+            return Redirect("/trust", t("{name} was not on the list.", name=what), "warning")
+        return Redirect("/trust", t("{name} is no longer trusted.", name=what))
 
 
 def _removal(name: str) -> Action:
-    return Action("Remove trust", "/trust/remove", {"what": name})
+    return Action(t("Remove trust"), "/trust/remove", {"what": name})
 
 
 def _sentence(error: Exception) -> str:

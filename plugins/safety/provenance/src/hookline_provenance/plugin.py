@@ -44,6 +44,7 @@ from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
 
 from . import named
+from .descriptions import Descriptions
 from .judge import CallJudge, Finding
 from .known_values import KnownValues, Met
 from .outcomes import Outcome
@@ -77,7 +78,7 @@ class ProvenanceConfig(BaseModel):
 
     trust: TrustSettings = Field(
         default_factory=TrustSettings,
-        description="Exceptions: who may receive, and whose text counts.",
+        description="Who may receive messages without asking, and whose text is trusted.",
     )
     proposal_days: float = Field(
         default=14.0, gt=0, description="Days after which a proposal expires."
@@ -91,12 +92,13 @@ class Provenance(Plugin[ProvenanceConfig]):
         super().__init__(config, host)
         self.proposals = Proposals(host, config.proposal_days)
         self.trust = Trust(host, config.trust)
-        self._writes = Writes(host)
+        self.writes = Writes(host)
+        self._descriptions = Descriptions()
 
     @hookimpl
     def setup(self, host: Host) -> None:
         """Offer what is known of files to other plugins, and act on answered proposals."""
-        host.services.provide(FileOrigins, self._writes)
+        host.services.provide(FileOrigins, self.writes)
         host.services.add(QuestionHandler, self.proposals)
 
     # The verdict
@@ -109,7 +111,7 @@ class Provenance(Plugin[ProvenanceConfig]):
             told = f"{changed} has changed since this was proposed; reject it, and ask for it anew"
             return Deny(told) if changed else None
         await self._look_ahead(ctx, call)
-        strangers = await self._strangers(ctx, ctx.origins)
+        strangers = await self._behind(ctx, call)
         if not strangers:
             return None
         findings = await self._findings(ctx, call)
@@ -121,6 +123,16 @@ class Provenance(Plugin[ProvenanceConfig]):
         once = any(effect.kind != "execute" for effect in found)
         scopes = self._scopes(ctx, findings)
         return Ask(text, once=once, scopes=scopes, details=details(findings))
+
+    async def _behind(self, ctx: Context, call: ToolCall) -> Sequence[Origin]:
+        """What from outside may be behind a call: the conversation, or a tool's description."""
+        strangers = await self._strangers(ctx, ctx.origins)
+        if strangers or not call.arguments:
+            return strangers
+        tools = self._descriptions.matching(self.host.tools(), call)
+        if not tools:
+            return ()
+        return self._descriptions.origins(tools, await self.trust.names(_chat(ctx)))
 
     async def _strangers(self, ctx: Context, origins: Sequence[Origin]) -> Sequence[Origin]:
         if not any(origin.kind in ("outside", "person") for origin in origins):
@@ -213,14 +225,17 @@ class Provenance(Plugin[ProvenanceConfig]):
         if not effect.target:
             return False
         files = named.run(effect, ctx.paths.workspace)
-        return bool(await self._writes.of(files, programs=True))
+        return bool(await self.writes.of(files, programs=True))
 
     async def _look_ahead(self, ctx: Context, call: ToolCall) -> None:
         """Note where the files came from that a call names: it may move, copy or touch them."""
         if ctx.tool is None or ctx.tool.read_only:
             return
-        files = named.named(call, ctx.effects(call), _folder(ctx, call))
-        if files and (origins := await self._writes.of(files)):
+        effects = ctx.effects(call)
+        if not named.may_name_files(call, effects):
+            return  # the session's workspace is found only where it is needed
+        files = named.named(call, effects, _folder(ctx, call))
+        if files and (origins := await self.writes.of(files)):
             ctx.stash[call.id] = origins
         if isinstance(call.arguments.get("command"), str):
             ctx.stash[f"read {call.id}"] = await self._readable(ctx, call)
@@ -234,13 +249,12 @@ class Provenance(Plugin[ProvenanceConfig]):
         reader = self.host.services.get(CommandEffects)
         known = reader.files_read(call, ctx.paths) if reader is not None else None
         if known is not None:
-            return await self._writes.of(known)
-        folders = _folders(ctx, call)
-        past = await self._writes.in_history(folders) if "git" in call.arguments["command"] else ()
-        others = await self._writes.elsewhere(
-            folders, lambda path: ctx.paths.check_path(path) is None
+            return await self.writes.of(known)
+        return await self.writes.readable(
+            _folders(ctx, call),
+            lambda path: ctx.paths.check_path(path) is None,
+            deleted="git" in call.arguments["command"],
         )
-        return merge_origins(await self._writes.of(folders), past, others)
 
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
@@ -266,7 +280,7 @@ class Provenance(Plugin[ProvenanceConfig]):
         return None
 
     async def _keep(self, ctx: Context, call: ToolCall, files: tuple[BoundFile, ...]) -> None:
-        strangers = await self._strangers(ctx, ctx.origins)
+        strangers = await self._behind(ctx, call)
         findings = await self._findings(ctx, call) if strangers else ()
         found = _concerns(findings)
         if found:
@@ -324,7 +338,7 @@ class Provenance(Plugin[ProvenanceConfig]):
         if readable is not None:
             paths = []  # of a command, all that it can read was looked at before
         ran = before if any(effect.kind == "execute" for effect in effects) else ()
-        read = merge_origins(await self._writes.of(paths) if paths else (), ran, readable or ())
+        read = merge_origins(await self.writes.of(paths) if paths else (), ran, readable or ())
         origins = merge_origins(result.origins, read)
         if not tool.read_only:
             known = merge_origins(ctx.origins, origins, before)
@@ -332,7 +346,7 @@ class Provenance(Plugin[ProvenanceConfig]):
             if strangers:
                 began = ctx.stash.pop(f"began {result.call.id}", time.time() - result.seconds)
                 folders = _written(ctx, result.call, effects)
-                await self._writes.note(ctx.session, began, strangers, folders)
+                await self.writes.note(ctx.session, began, strangers, folders)
         return replace(result, origins=origins) if read else None
 
     # People
@@ -342,6 +356,11 @@ class Provenance(Plugin[ProvenanceConfig]):
         """Show actions held for approval; /proposals accept ID or reject ID."""
         return await self._slash().proposals(ctx, args)
 
+    @command("/provenance", audience="operator", category="Model and safety")
+    async def provenance_(self, ctx: Context, args: str) -> str:
+        """Show files marked as from outside; /provenance clear PATH removes one mark."""
+        return await self._slash().provenance(ctx, args)
+
     @command("/trust", audience="operator", category="Model and safety")
     async def trust_(self, ctx: Context, args: str) -> str:
         """Show who is trusted; /trust add HOST or PERSON, /trust remove WHAT."""
@@ -350,7 +369,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     def _slash(self) -> Slash:
         from .slash import Slash
 
-        return Slash(self.proposals, self.trust)
+        return Slash(self.proposals, self.trust, self.writes)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -362,7 +381,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     @hookimpl(trylast=True)
     async def end_of_session(self, ctx: Context, session: Session) -> None:
         """Mark what background commands wrote last."""
-        await self._writes.look_again()
+        await self.writes.look_again()
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
@@ -371,7 +390,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     async def _forget(self) -> None:
         await self.proposals.forget()
-        await self._writes.forget()
+        await self.writes.forget()
 
 
 def _concerns(findings: Sequence[Finding]) -> Sequence[Effect]:

@@ -1,20 +1,45 @@
-"""``/proposals`` and ``/trust``, for the operator and admins in a private chat."""
+"""``/proposals``, ``/provenance`` and ``/trust``, for the operator and admins in a private chat."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from hookline_hookspecs import Context, HooklineError
 
 from .proposals import CHOICES, Proposals
 from .trust import Trust
-from .wording import listed
+from .wording import cleared, listed, listed_marks
+from .writes import Writes
+
+MAX_LISTED = 50
+"""Marked files in one answer."""
 
 
 class Slash:
     """One method for each command."""
 
-    def __init__(self, proposals: Proposals, trust: Trust) -> None:
+    def __init__(self, proposals: Proposals, trust: Trust, writes: Writes) -> None:
         self._proposals = proposals
         self._trust = trust
+        self._writes = writes
+
+    async def provenance(self, ctx: Context, args: str) -> str:
+        """``/provenance [clear PATH]``."""
+        action, _, path = args.strip().partition(" ")
+        if not action:
+            found = await self._writes.listed()
+            more = f"\n… and {len(found) - MAX_LISTED} more." if len(found) > MAX_LISTED else ""
+            return listed_marks(found[:MAX_LISTED]) + more
+        if action != "clear" or not path.strip():
+            return "Write /provenance to see marked files, or /provenance clear PATH."
+        inbound = ctx.turn.inbound
+        try:
+            origins = await self._writes.clear(
+                _place(ctx, path.strip()), f"{inbound.channel}:{inbound.user_id}"
+            )
+        except HooklineError as error:
+            return f"{error}"
+        return cleared(path.strip(), origins)
 
     async def proposals(self, ctx: Context, args: str) -> str:
         """``/proposals [accept ID | reject ID]``."""
@@ -51,3 +76,7 @@ class Slash:
         except HooklineError as error:
             return f"{error}"
         return "Write /trust, /trust add HOST (or telegram:222) or /trust remove WHAT."
+
+
+def _place(ctx: Context, path: str) -> Path:
+    return ctx.paths.workspace / Path(path).expanduser()

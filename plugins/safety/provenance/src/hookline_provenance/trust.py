@@ -18,16 +18,20 @@ class ChatTrust(BaseModel):
 
     recipients: list[str] = Field(
         default_factory=list,
-        description="Mail addresses, handles, channels, accounts and names that may receive as if "
-        "the person had named them in the turn.",
+        description=(
+            "Mail addresses, handles, channels, accounts and names that may receive messages as if"
+            " you had named them."
+        ),
     )
     sources: list[str] = Field(
         default_factory=list,
-        description="Hosts (and those below), and people such as telegram:222, whose text counts "
-        "as the workspace's.",
+        description=(
+            "Hosts (with their subdomains) and people such as telegram:222 whose text is trusted "
+            "like your own files."
+        ),
     )
     tools: list[str] = Field(
-        default_factory=list, description="Tools whose results count as the workspace's."
+        default_factory=list, description="Tools whose results are trusted like your own files."
     )
 
     def names(self) -> frozenset[str]:
@@ -40,7 +44,7 @@ class TrustSettings(ChatTrust):
 
     chats: dict[str, ChatTrust] = Field(
         default_factory=dict,
-        description="What is trusted in addition in a chat, by its name, such as telegram:-100123.",
+        description="What is also trusted in one chat, by its name, such as telegram:-100123.",
     )
 
 

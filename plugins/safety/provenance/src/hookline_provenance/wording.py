@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Effect, Origin, StoredQuestion, ToolCall
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import on_one_line, shorten_middle, spell_out
 
 from .judge import Finding
 from .known_values import Met
+
+if TYPE_CHECKING:
+    from .writes import Mark
 
 SHOWN = 3
 """Sources that are named; of the others, the number."""
@@ -20,20 +24,20 @@ WIDTH = 120
 LONGEST = 4_000
 """Characters of a call in a list; of a longer one the middle is counted."""
 DOES: Mapping[str, str] = {
-    "pay": "move money",
-    "grant_access": "let someone in",
-    "credential": "set a password or key",
-    "delete": "delete something",
-    "book": "book or order something",
-    "learn": "keep something for good",
-    "schedule": "have something run later",
-    "configure": "change what programs or agents do by themselves",
-    "send": "send something out",
-    "network": "open an address that nobody named",
-    "write": "change something that nobody named",
-    "read": "read something",
-    "execute": "run code that came from outside",
-    "unknown": "do something that cannot be known beforehand",
+    "pay": N_("move money"),
+    "grant_access": N_("let someone in"),
+    "credential": N_("set a password or key"),
+    "delete": N_("delete something"),
+    "book": N_("book or order something"),
+    "learn": N_("keep something for good"),
+    "schedule": N_("have something run later"),
+    "configure": N_("change what programs or agents do by themselves"),
+    "send": N_("send something out"),
+    "network": N_("open an address that you did not name"),
+    "write": N_("change something that you did not name"),
+    "read": N_("read something"),
+    "execute": N_("run code that came from outside"),
+    "unknown": N_("do something that cannot be known beforehand"),
 }
 GRAVITY = tuple(DOES)
 """The kinds of effects, as a proposal is named after."""
@@ -94,14 +98,18 @@ def shown_value(value: str) -> str:
 
 def reason(origins: Sequence[Origin], found: Sequence[Effect], *, attended: bool) -> str:
     """The sentence of the question."""
-    read = f"this conversation has read from outside ({sources(origins)})"
-    text = f"{read}, and the call would {effects(found)}"
-    return text if attended else f"{text}; it is kept as a proposal for the operator"
+    read, does = sources(origins), effects(found)
+    if attended:
+        return N_(f"this conversation has read from outside ({read}), and the call would {does}")
+    return N_(
+        f"this conversation has read from outside ({read}), and the call would {does}; it is kept "
+        "as a proposal for the operator"
+    )
 
 
 def proposal_text(origins: Sequence[Origin], found: Sequence[Effect]) -> str:
     """The text of the question about a call that no one could be asked about."""
-    return f"Run this call? It had to wait: {reason(origins, found, attended=True)}."
+    return f"{N_('Run this call? It had to wait')}: {reason(origins, found, attended=True)}."
 
 
 def listed(proposals: Sequence[StoredQuestion]) -> str:
@@ -115,6 +123,21 @@ def listed(proposals: Sequence[StoredQuestion]) -> str:
         lines += [f"{one.id}  {one.tool}  session {one.session}; until {until}"]
         lines += [f"    {spell_out(one.text)}", f"    | {preview}"]
     return "\n".join(lines)
+
+
+def listed_marks(marks: Sequence[Mark]) -> str:
+    """The marked files, one a line, for a terminal or a chat."""
+    if not marks:
+        return "No file is marked."
+    return "\n".join(
+        f"{on_one_line(one.path, WIDTH)}  from {sources(one.origins)}" for one in marks
+    )
+
+
+def cleared(path: str, origins: Sequence[Origin]) -> str:
+    """What was done with a file's mark."""
+    shown = on_one_line(path, WIDTH)
+    return f"{shown} counts as the workspace's until it changes. It came from {sources(origins)}."
 
 
 def described(call: ToolCall, found: Sequence[Effect]) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hookline_hookspecs import (
+    HooklineError,
     Host,
     Origin,
     Session,
@@ -44,6 +45,15 @@ class _OpenWrite:
     began: float
     folders: dict[Path, None]
     origins: tuple[Origin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A file that is marked by its path: where its text came from, and since when (Unix time)."""
+
+    path: str
+    origins: tuple[Origin, ...]
+    noted: float
 
 
 class Writes:
@@ -125,32 +135,29 @@ class Writes:
             return self._check.origins(given, marks, left_out)  # less than what a thread costs
         return await asyncio.to_thread(self._check.origins, given, marks, left_out)
 
-    async def in_history(self, folders: Iterable[Path]) -> tuple[Origin, ...]:
-        """The origins of files below folders with a repository, which its history may hold."""
-        marks = await self.marks()
-        if not marks.paths:
-            return ()
-
-        def look() -> list[str]:
-            return [os.path.realpath(one) for one in folders if (one / ".git").exists()]
-
-        return merge_origins(*map(marks.below, await asyncio.to_thread(look)))
-
-    async def elsewhere(
-        self, folders: Iterable[Path], may_read: Callable[[str], bool]
+    async def readable(
+        self, folders: Sequence[Path], may_read: Callable[[str], bool], *, deleted: bool
     ) -> tuple[Origin, ...]:
-        """The origins of marked files that are not below folders, but may be read too."""
+        """The origins of all that a command in folders can read, as far as from outside.
+
+        That is what is in the folders, and the marked files elsewhere that ``may_read`` allows;
+        with ``deleted`` also the marked files that a repository there may hold in its history.
+        """
         marks = await self.marks()
-        inside = tuple(f"{os.path.realpath(one)}{os.sep}" for one in folders)  # noqa: ASYNC240
-        others = [path for path in marks.paths if not path.startswith(inside)]
-        if not others:
-            return ()
 
-        def look() -> list[str]:
-            return [path for path in others if os.path.lexists(path) and may_read(path)]
+        def look() -> tuple[Origin, ...]:
+            found = [self._check.origins(folders, marks)]
+            inside = tuple(f"{os.path.realpath(one)}{os.sep}" for one in folders)
+            for path, origins in marks.paths.items():
+                elsewhere = not path.startswith(inside)
+                if elsewhere and os.path.lexists(path) and may_read(path):
+                    found.append(origins)
+            if deleted and marks.paths:
+                repositories = [one for one in folders if (one / ".git").exists()]
+                found += [marks.below(os.path.realpath(one)) for one in repositories]
+            return merge_origins(*found)
 
-        found = await asyncio.to_thread(look)
-        return merge_origins(*(marks.paths[path] for path in found))
+        return await asyncio.to_thread(look)
 
     async def marks(self) -> Marks:
         """What is known now; other processes write to the same store."""
@@ -158,7 +165,7 @@ class Writes:
             await self.look_again()
         storage = self._host.storage
         row = (await storage.fetch("marks_version"))[0]
-        version = (row["writes"], row["written"], row["files"], row["noted"])
+        version = (row["writes"], row["written"], row["files"], row["noted"], row["cleared"])
         if version != self._version:
             self._marks, self._version = await self._loaded(), version
         return self._marks
@@ -169,22 +176,67 @@ class Writes:
             (float(row["started"]), float(row["ended"]), _origins(row["origins"]))
             for row in await storage.fetch("writes")
         ]
+        rows = await storage.fetch("cleared_files")
+        cleared = frozenset((row["path"], row["state"]) for row in rows)
         paths: dict[str, tuple[Origin, ...]] = {}
         contents: dict[str, tuple[Origin, ...]] = {}
         sizes: set[int] = set()
         for row in await storage.fetch("marked_files"):
+            if (row["path"], row["digest"]) in cleared:
+                continue  # touched since, but still the same
             origins = _origins(row["origins"])
             paths[row["path"]] = merge_origins(paths.get(row["path"], ()), origins)
             if digest := row["digest"]:
                 contents[digest] = merge_origins(contents.get(digest, ()), origins)
                 sizes.add(row["size"])
-        return Marks(self._media, windows, paths, contents, frozenset(sizes))
+        return Marks(self._media, windows, paths, contents, frozenset(sizes), cleared)
+
+    async def listed(self) -> list[Mark]:
+        """The files that are marked by their path, by path."""
+        found: dict[str, Mark] = {}
+        for row in await self._host.storage.fetch("noted_files"):
+            path, origins = row["path"], _origins(row["origins"])
+            known = found.get(path, Mark(path, (), 0.0))
+            noted = max(known.noted, float(row["noted"]))
+            found[path] = Mark(path, merge_origins(known.origins, origins), noted)
+        return list(found.values())
+
+    async def clear(self, path: Path, by: str) -> tuple[Origin, ...]:
+        """Lift the mark of a file for as long as it stays as it is; return what it was.
+
+        Raises:
+            HooklineError: it is a folder or cannot be read, or is not marked.
+        """
+        real = os.path.realpath(path)  # noqa: ASYNC240
+        if os.path.isdir(real):  # noqa: ASYNC240, PTH112
+            raise HooklineError(f"{path} is a folder; name one file")
+        marked = {one.path: one.origins for one in await self.listed()}
+        origins = merge_origins(await self.of([Path(real)]), marked.get(real, ()))
+        if not origins:
+            raise HooklineError(
+                f"{path} is not marked; `hookline provenance marks` lists the marks"
+            )
+        row = {"path": real, "by_whom": by, "cleared": time.time()}
+        if os.path.lexists(real):  # noqa: ASYNC240
+            try:
+                row["state"] = await asyncio.to_thread(self._check.state, real)
+            except OSError as error:
+                raise HooklineError(f"cannot read {path}: {error.strerror}") from error
+
+        def store(tables: Transaction) -> None:
+            tables.execute("unmark_file", path=real)
+            if "state" in row:
+                tables.execute("clear_file", **row)
+
+        await self._host.storage.transact(store)
+        return origins
 
     async def forget(self) -> None:
         """Delete what is long ago."""
         before = time.time() - KEPT
         await self._host.storage.execute("drop_writes", before=before)
         await self._host.storage.execute("drop_files", before=before)
+        await self._host.storage.execute("drop_cleared", before=before)
 
 
 def _as_text(origins: Sequence[Origin]) -> str:

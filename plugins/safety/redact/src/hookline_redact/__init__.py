@@ -4,7 +4,7 @@ The entry point is ``hookline_redact:Redact``. It implements the guard ``pre_lea
 ``pre_reply`` if its setting ``outbound`` is true.
 
 Secrets in tool results are masked elsewhere: by the hook ``post_tool`` of the plugin ``vault``, in
-``hookline_vault.result_masking``.
+``hookline_vault.plugin``.
 """
 
 from .config import RedactConfig

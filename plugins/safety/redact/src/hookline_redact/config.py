@@ -10,13 +10,11 @@ from .spans import KINDS, Kind
 class RedactConfig(BaseModel):
     """What is redacted, and whether replies are."""
 
-    region: str = Field(
-        "US", description="Country code whose national phone numbers are recognised."
+    region: str = Field("US", description="Country code for phone numbers written without one.")
+    kinds: list[Kind] = Field(list(KINDS), description="Kinds of data to replace; others are kept.")
+    outbound: bool = Field(
+        False, description="Also redact replies; they then appear only when complete."
     )
-    kinds: list[Kind] = Field(
-        list(KINDS), description="The kinds to replace; kinds not listed are kept."
-    )
-    outbound: bool = Field(False, description="Also redact replies; they are then not streamed.")
 
     @field_validator("region")
     @classmethod

@@ -8,6 +8,7 @@ the instructions, names what to steal, and hides it. The rules here were measure
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .data_files import expression
@@ -17,6 +18,14 @@ MAX_LINES_APART = 6
 """Lines within which two findings of different rules belong to one attack."""
 MAX_SHORT_CHARS = 800
 """A text up to this length is made for what is found in it."""
+_TEMPLATE = re.compile(
+    r"\W*\w+ (?:the |die |le |la |el )?`?[\w./-]*\.(?:example|sample|template|dist)(?:\.\w+)?`? "
+    r"\w+ `?(?:\./)?[\w-]*(?:/[\w-]+)*\.(?:env|ya?ml|json|toml|ini)(?:\.local)?`?"
+    r"(?:(?!\.\w)[^:/@])*",
+    re.IGNORECASE,
+)
+"""\"Copy .env.example to .env and add your API key\": from one file here to another.
+After that no file and no address is named."""
 _ALONE = frozenset({"fake-turn", "invisible-text"})
 """Rules that are certain without another one."""
 _ORDINARY = frozenset({"download-and-run", "active-html", "chat-template", "bidirectional-text"})
@@ -25,7 +34,7 @@ _ORDINARY = frozenset({"download-and-run", "active-html", "chat-template", "bidi
 
 def certain_threat(findings: Sequence[ThreatFinding], text: str) -> ThreatFinding | None:
     """The first finding that is certain alone or in a short text, or near one of another rule."""
-    meant = [one for one in findings if not one.quoted]
+    meant = [one for one in findings if not (one.quoted or _fills_a_template(one))]
     if len(text) <= MAX_SHORT_CHARS:
         return meant[0] if meant else None
     counted = [one for one in meant if one.rule not in _ORDINARY]
@@ -33,6 +42,11 @@ def certain_threat(findings: Sequence[ThreatFinding], text: str) -> ThreatFindin
         if _is_certain_alone(one) or any(_belong_together(one, other) for other in counted):
             return one
     return None
+
+
+def _fills_a_template(finding: ThreatFinding) -> bool:
+    """Return whether a sentence only tells a person to copy an example of a settings file."""
+    return finding.rule == "exfiltration" and bool(_TEMPLATE.fullmatch(finding.words))
 
 
 def _is_certain_alone(finding: ThreatFinding) -> bool:

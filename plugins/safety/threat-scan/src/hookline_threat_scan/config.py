@@ -9,12 +9,12 @@ class ThreatScanConfig(BaseModel):
     """What is scanned less strictly, or not at all."""
 
     allow: list[str] = Field(
-        [], description="Patterns of sources that are not scanned, such as tests/fixtures/*."
+        [], description="Sources that are not scanned, as patterns such as tests/fixtures/*."
     )
     installers: list[str] = Field(
         [], description="Hosts, or hosts with a path, whose scripts may be downloaded and run."
     )
     data_kinds: list[str] = Field(
         ["file", "reference", "web", "page", "advisory", "attachment", "image", "audio", "tool"],
-        description="Kinds of pre_read that are looked at, not followed.",
+        description="Kinds of content that are only looked at, not followed.",
     )

@@ -44,6 +44,8 @@ DEFINITION_KIND = "mcp"
 """The kind of tool definitions, which are JSON and are followed for as long as they are known."""
 MARKED = "marked"
 """The key of the sources that were marked since the last tool call."""
+KEPT_OUT = "kept out"
+"""The key of the sources that the person of a session knows to be refused."""
 _SUFFIX = expression("suffix")
 
 
@@ -71,7 +73,9 @@ class ThreatScan(Plugin[ThreatScanConfig]):
         if self._is_allowed(excerpt.source):
             return None
         if excerpt.kind in INSTRUCTION_KINDS and excerpt.kind not in self.config.data_kinds:
-            return await self._refuse_certain(excerpt.text, excerpt.source)
+            denied = await self._refuse_certain(excerpt.text, excerpt.source)
+            _notify_once(ctx, excerpt.source, denied)
+            return denied
         if excerpt.kind == DEFINITION_KIND:
             found = await self._find(_words(excerpt.text), TextUse.GUIDANCE)
             return self._deny(found, excerpt.source, excerpt.source)
@@ -103,7 +107,10 @@ class ThreatScan(Plugin[ThreatScanConfig]):
     def _deny(self, found: ThreatFinding | None, source: str, outside: str = "") -> Deny | None:
         if found is None:
             return None
-        how = f"If it is harmless, add {source!r} to the setting allow of threat-scan."
+        how = (
+            f"If it is harmless, add {source!r} to the list `plugins.threat-scan.allow` in "
+            "config.yaml."
+        )
         return Deny(f"{found.reason(outside)} {how}")
 
     async def _find(
@@ -121,6 +128,15 @@ class ThreatScan(Plugin[ThreatScanConfig]):
             if self._scanner is None:
                 self._scanner = await asyncio.to_thread(_build, self.config.installers)
         return self._scanner
+
+
+def _notify_once(ctx: Context, source: str, denied: Deny | None) -> None:
+    """Tell the person that a file was kept out of the session; the model alone may not say so."""
+    if ctx.session.kind == "none" or denied is None:
+        return
+    if source not in (known := ctx.stash.session.setdefault(KEPT_OUT, [])):
+        known.append(source)
+        ctx.notify(f"{source} was kept out of the conversation. {denied.reason}")
 
 
 def _build(installers: Sequence[str]) -> ThreatScanner:

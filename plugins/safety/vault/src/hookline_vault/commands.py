@@ -44,7 +44,7 @@ async def set_secret(
         ),
     ] = None,
 ) -> None:
-    """Store a secret. It is read from stdin or, on a terminal, asked for."""
+    """Store a secret, read from standard input or, on a terminal, asked for."""
     from .host_headers import content_for
 
     content_for("value", host, header)  # report errors before the secret is typed
@@ -100,7 +100,8 @@ async def rotate(plugin: VaultPlugin, name: Name) -> None:
 async def rekey(
     plugin: VaultPlugin,
     to: Annotated[
-        str | None, typer.Option("--to", help="Where to keep the new key, such as file.")
+        str | None,
+        typer.Option("--to", metavar="PLACE", help="Where to keep the new key, such as file."),
     ] = None,
 ) -> None:
     """Re-encrypt all secrets with a new key."""

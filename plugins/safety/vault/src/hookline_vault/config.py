@@ -11,22 +11,20 @@ class HashicorpConfig(BaseModel):
     """A HashiCorp Vault or OpenBao server that holds the key. Its token is in ``VAULT_TOKEN``."""
 
     address: str | None = Field(
-        default=None, description="Address of the server; null = VAULT_ADDR."
+        default=None, description="Address of the server; null: VAULT_ADDR."
     )
     mode: Literal["transit", "kv"] = Field(
         default="transit",
-        description="transit: the server never reveals the key; kv: it stores the key.",
+        description="transit: the server never hands out the key; kv: it stores the key.",
     )
     mount: str | None = Field(
-        default=None, description="Mount of the engine; null = transit or secret."
+        default=None, description="Mount of the engine; null: transit or secret."
     )
     name: str = Field(
         default="hookline", description="Name of the transit key, or path in kv (version 2)."
     )
-    namespace: str | None = Field(
-        default=None, description="The namespace; null = VAULT_NAMESPACE."
-    )
-    timeout: float = Field(default=10.0, gt=0, description="Seconds for one request.")
+    namespace: str | None = Field(default=None, description="The namespace; null: VAULT_NAMESPACE.")
+    timeout: float = Field(default=10.0, gt=0, description="Maximum seconds for one request.")
 
 
 class VaultConfig(BaseModel):
@@ -34,10 +32,12 @@ class VaultConfig(BaseModel):
 
     key: str = Field(
         "auto",
-        description="Where the key is: environment, systemd, file, keyring, hashicorp, passphrase, "
-        "or another installed source; auto = the first source that has it.",
+        description=(
+            "Where the key is: environment, systemd, file, keyring, hashicorp, passphrase, or "
+            "another installed source; auto: the first that has it."
+        ),
     )
-    file: str | None = Field(None, description="The key file; null = vault.key in the home.")
+    file: str | None = Field(None, description="The key file; null: vault.key in the home.")
     hashicorp: HashicorpConfig = Field(
-        default_factory=HashicorpConfig, description="Settings of the source hashicorp."
+        default_factory=HashicorpConfig, description="Settings for the source hashicorp."
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Context, Host, Plugin, ToolResult, Turn, hookimpl
+from hookline_hookspecs.secrets import redacted
 
 from .config import VaultConfig
 
@@ -54,7 +56,9 @@ class VaultPlugin(Plugin[VaultConfig]):
 
     @hookimpl(tryfirst=True)
     def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Mask the values of used secrets in a tool's result."""
-        from .result_masking import mask_result
-
-        return mask_result(result)
+        """Mask the values of used secrets in a tool's result, before anything stores them."""
+        text = redacted(result.text)
+        notes = tuple(redacted(note) for note in result.notes)
+        if text == result.text and notes == tuple(result.notes):
+            return None
+        return replace(result, text=text, notes=notes, data=None)

@@ -5,7 +5,7 @@ Imported only if there is a web server.
 
 from __future__ import annotations
 
-from hookline_hookspecs.web import Download, Problem, RequestLike, identity, path_param
+from hookline_hookspecs.web import Download, Problem, RequestLike, identity, path_param, t
 
 from .store import ArtifactStore
 
@@ -15,7 +15,7 @@ async def download(store: ArtifactStore, request: RequestLike) -> Download:
     person, id_ = identity(request), path_param(request, "id")
     found = await store.find_with_chat(id_)
     if found is None or not person.may_see(*found[:2]):
-        raise Problem(404, "not_found", "Not found. Artifacts are deleted after a day.")
+        raise Problem(404, "not_found", t("Not found. Artifacts are deleted after a day."))
     stored = found[2]
     text = await store.read(stored, 0, stored.chars)
     body = text.encode("utf-8", "backslashreplace")

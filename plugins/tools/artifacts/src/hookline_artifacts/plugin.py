@@ -26,7 +26,6 @@ from hookline_hookspecs import (
 from hookline_hookspecs.file_origins import origins_of
 
 from .config import ArtifactsConfig
-from .cut import cut, storable
 from .search import SearchResult, search
 from .store import ArtifactStore, StoredText
 
@@ -66,7 +65,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
         """Cut a long result, unless its tool is ``paged``."""
         if len(result.text) <= self.config.max_chars or (ctx.tool is not None and ctx.tool.paged):
             return None
-        text = storable(result.text)
+        text = _storable(result.text)
         if len(text) <= self.config.max_chars:  # joined surrogate pairs
             return None
         try:
@@ -76,7 +75,7 @@ class Artifacts(Plugin[ArtifactsConfig]):
             reason = str(error) or f"not done within {STORE_TIMEOUT:g} s"
             self.log.warning("a long result was not cut, because it cannot be stored: %s", reason)
             return None
-        return replace(result, text=cut(text, self.config.head, self.config.tail, id_))
+        return replace(result, text=_cut(text, self.config.head, self.config.tail, id_))
 
     async def _origins(self, ctx: Context, result: ToolResult) -> tuple[Origin, ...]:
         """The origins of a result, including those of the files that its call has read."""
@@ -133,3 +132,20 @@ def _format_matches(found: SearchResult, pattern: str) -> tuple[str, str]:
         why = "the search took too long" if found.slow else "there are more"
         note += f"; {why}, go on with offset={found.rest}"
     return text, note
+
+
+def _storable(text: str) -> str:
+    """Return ``text`` with surrogate pairs joined and lone ones replaced, as the model reads it."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _cut(text: str, head: int, tail: int, id_: str) -> str:
+    """Return the first ``head`` and last ``tail`` code points and a marker that names the
+    artifact."""
+    left_out = len(text) - head - tail
+    marker = f'[… {left_out} characters left out; fetch_artifact(id="{id_}")]'
+    return f"{text[:head]}\n{marker}\n{text[len(text) - tail :]}"

@@ -12,21 +12,28 @@ class BrowserConfig(BaseModel):
 
     executable: str | None = Field(
         None,
-        description="Chromium's program. None: the first of chromium, chromium-browser and "
-        "google-chrome on PATH.",
+        description=(
+            "Path of Chromium; null: the first of chromium, chromium-browser and google-chrome on "
+            "PATH."
+        ),
     )
     sandbox: Literal["auto", "always"] = Field(
         "auto",
-        description="Chromium's own sandbox; auto: except as root, where Chromium has none; "
-        "always: as root the browser does not start.",
+        description=(
+            "Chromium's own sandbox; auto: except as root, where it has none; always: the browser "
+            "does not start as root."
+        ),
     )
     idle_minutes: float = Field(
-        10.0, gt=0, le=1_440, description="Minutes without a call until the browser is closed."
+        10.0, gt=0, le=1_440, description="Minutes without use after which the browser is closed."
     )
-    timeout: float = Field(30.0, gt=0, le=240, description="Seconds for a page to load.")
+    timeout: float = Field(30.0, gt=0, le=240, description="Maximum seconds for a page to load.")
     max_megabytes: int = Field(
-        50, ge=1, le=2_000, description="Megabytes received in one call, downloads included."
+        50,
+        ge=1,
+        le=2_000,
+        description="Maximum megabytes received in one call, including downloads.",
     )
     downloads: str = Field(
-        "downloads", min_length=1, description="Folder of the workspace for downloads."
+        "downloads", min_length=1, description="Folder in the workspace for downloads."
     )

@@ -16,6 +16,7 @@ MAX_TOKENS = 2_000
 """Tokens of a report, counted as characters / 4."""
 MAX_CHARS = MAX_TOKENS * 4
 MAX_LINE_CHARS = 300
+MAX_FOUND_LINES = 40
 MASK = "••••••"
 MIN_MASKED_CHARS = 4
 """A password of at least this length is masked everywhere, not only in fields."""
@@ -210,7 +211,7 @@ def paginate(lines: Iterable[str]) -> list[str]:
     return ["\n".join(page) for page in made]
 
 
-def find_words(found: Sequence[SnapshotNode], words: str, limit: int = 40) -> list[str]:
+def find_words(found: Sequence[SnapshotNode], words: str) -> list[str]:
     """Lines that contain all of ``words``, each with its heading."""
     folded = words.casefold().split()
     lines: list[str] = []
@@ -226,7 +227,7 @@ def find_words(found: Sequence[SnapshotNode], words: str, limit: int = 40) -> li
         address = below.value if below is not None and below.role == "/url" else ""
         if not line or not all(word in f"{line} {address}".casefold() for word in folded):
             continue
-        if shown == limit:
+        if shown == MAX_FOUND_LINES:
             return [*lines, "[there are more; use more words]"]
         if heading and heading not in (text, line):
             lines.append(heading)

@@ -17,14 +17,17 @@ from hookline_hookspecs import (
     ToolError,
     ToolOutput,
     Turn,
+    command,
     hookimpl,
     merge_origins,
     tool,
 )
+from hookline_hookspecs.named_agents import AgentSource
 from pydantic import BaseModel, Field
 
+from .named import find_agent, limit_tools, named_agents
 from .report import failure, prompt, report
-from .sub_agent import SubAgent, new_session_id, task_key
+from .sub_agent import SubAgent, new_session_id, task_key, task_line
 
 SEMAPHORE_KEY = "semaphore"
 """Key in the turn's stash: the semaphore that limits its sub-agents."""
@@ -35,11 +38,13 @@ OPEN_TASKS_KEY = "open"
 class DelegateConfig(BaseModel):
     """Limits of sub-agents."""
 
-    parallel: int = Field(default=3, ge=1, le=16, description="Sub-agents at a time, in one turn.")
-    max_iterations: int = Field(
-        default=30, ge=1, le=1000, description="Model calls of one sub-agent."
+    parallel: int = Field(
+        default=3, ge=1, le=16, description="Maximum sub-agents at a time in one turn."
     )
-    timeout: float = Field(default=900.0, gt=0, description="Seconds for one sub-agent.")
+    max_iterations: int = Field(
+        default=30, ge=1, le=1000, description="Maximum model calls of one sub-agent."
+    )
+    timeout: float = Field(default=900.0, gt=0, description="Maximum seconds for one sub-agent.")
 
 
 class Delegate(Plugin[DelegateConfig]):
@@ -50,15 +55,19 @@ class Delegate(Plugin[DelegateConfig]):
         self._agents: dict[str, SubAgent] = {}
         self._tasks: set[str] = set()
 
+    def _hidden_arguments(self) -> Sequence[str]:
+        return () if self.host.services.all(AgentSource) and named_agents(self.host) else ("agent",)
+
     # Read-only, because core runs only such calls concurrently, and again once a parked or
     # interrupted turn is resumed; `_recorded` finds the sub-agent that then continues.
-    @tool(read_only=True, main_only=True, origin="workspace")
+    @tool(read_only=True, main_only=True, origin="workspace", hidden=_hidden_arguments)
     async def delegate(
         self,
         ctx: Context,
         task: Annotated[str, Content()],
         context: Annotated[str | None, Content()] = None,
         tools: list[str] | None = None,
+        agent: str | None = None,
     ) -> ToolOutput:
         """Give a task to a sub-agent that knows only task and context; returns its report. Several
         in one response run in parallel.
@@ -68,16 +77,23 @@ class Delegate(Plugin[DelegateConfig]):
         """
         if not task.strip():
             raise ToolError("the task is blank; write what the sub-agent is to do and report")
-        allowed = self._allowed_tools(tools)
-        key = task_key(ctx.turn.id, task, context, tools)
+        named = find_agent(self.host, agent)
+        allowed = limit_tools(self._allowed_tools(tools), named)
+        limit = self.config.max_iterations
+        if named is not None and named.max_iterations is not None:
+            limit = min(limit, named.max_iterations)
+        key = task_key(ctx.turn.id, task, context, tools, agent)
         async with self._semaphore(ctx), self._recorded(ctx, key) as session_id:
-            agent = SubAgent(allowed, self.config.max_iterations, session_id)
-            self._agents[agent.session_id] = agent
+            sub_agent = SubAgent(allowed, limit, session_id, named)
+            sub_agent.task, sub_agent.chat = task, ctx.session.id
+            sub_agent.started = self.host.now()
+            self._agents[session_id] = sub_agent
             try:
-                turn = await agent.run(self.host, ctx, prompt(task, context), self.config.timeout)
+                message = prompt(task, context)
+                turn = await sub_agent.run(self.host, ctx, message, self.config.timeout)
             finally:
-                del self._agents[agent.session_id]
-        return _result(turn, agent)
+                del self._agents[session_id]
+        return _result(turn, sub_agent)
 
     def _allowed_tools(self, requested: Sequence[str] | None) -> frozenset[str]:
         """Return the tools a sub-agent may use. Raises ``ToolError`` for a name that is not one of
@@ -120,6 +136,14 @@ class Delegate(Plugin[DelegateConfig]):
             await records.delete(key)
         finally:
             self._tasks.discard(key)
+
+    @command("/tasks", audience="admins", immediate=True, category="Conversation")
+    def tasks(self, ctx: Context, _args: str) -> str:
+        """List the running sub-agents and their tasks."""
+        running = [one for one in self._agents.values() if one.chat == ctx.session.id]
+        if not running:
+            return "No sub-agents are running. /jobs lists background commands."
+        return "\n".join(task_line(one, self.host.now()) for one in running)
 
     @hookimpl(trylast=True)
     def pre_model(self, ctx: Context, request: ModelRequest) -> ModelRequest | None:

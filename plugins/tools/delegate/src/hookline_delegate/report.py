@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from hookline_hookspecs import Turn
+from hookline_hookspecs.named_agents import NamedAgent
 
 MAX_REPORT_CHARS = 24_000
 """A longer report is cut in the middle."""
@@ -14,9 +15,13 @@ _MARKER_CHARS = 100
 """Characters reserved for the marker."""
 
 
+def instruction(agent: NamedAgent | None = None) -> str:
+    """Return the system instruction of a sub-agent; that of a named one follows."""
+    return _instruction() if agent is None else f"{_instruction()}\n\n{agent.instruction}"
+
+
 @cache
-def instruction() -> str:
-    """Return the system instruction of a sub-agent."""
+def _instruction() -> str:
     text = (Path(__file__).parent / "system.md").read_text("utf-8")
     return text.strip().format(characters=MAX_REPORT_CHARS)
 

@@ -11,6 +11,7 @@ import difflib
 from dataclasses import dataclass
 
 from hookline_hookspecs import Ask, Effect, FileRisk, Paths, ToolCall, ToolError
+from hookline_hookspecs.sentences import N_
 from hookline_textmatch import EditError, replace
 from pydantic import TypeAdapter
 
@@ -53,7 +54,7 @@ def approval_question(paths: Paths, call: ToolCall, limit: int) -> Ask | None:
         risk = _risk(paths, call, path, limit)
         if risk is None or not risk.at_once:
             return None
-        reason = f"{path!r} changes what runs: {risk.name} {risk.what}."
+        reason = N_(f"{path!r} changes what runs ({risk.name}): it {risk.what}.")
     change = _planned_change(paths, call, path, limit)
     if change.before == change.after is not None:
         return None

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from .languages import ENDINGS
+
+
+def _known(language: str) -> str:
+    if language not in ENDINGS:
+        raise ValueError(f"expected one of {', '.join(ENDINGS)}")
+    return language
 
 
 class FilesConfig(BaseModel):
     """How much the tools show and how large a file they change."""
 
-    read_max_lines: int = Field(2_000, ge=1, description="Lines that one read_file shows.")
+    read_max_lines: int = Field(2_000, ge=1, description="Maximum lines shown by one read_file.")
     read_max_chars: int = Field(
-        50_000, ge=1_000, description="Characters that one read_file shows, line numbers included."
+        50_000,
+        ge=1_000,
+        description="Maximum characters shown by one read_file, including line numbers.",
     )
-    grep_max_matches: int = Field(200, ge=1, description="Matching lines that one grep shows.")
-    glob_max_results: int = Field(1_000, ge=1, description="Files that one glob shows.")
-    list_max_entries: int = Field(500, ge=1, description="Entries that one list_dir shows.")
+    grep_max_matches: int = Field(
+        200, ge=1, description="Maximum matching lines shown by one grep."
+    )
+    glob_max_results: int = Field(1_000, ge=1, description="Maximum files shown by one glob.")
+    list_max_entries: int = Field(500, ge=1, description="Maximum entries shown by one list_dir.")
     max_file_bytes: int = Field(
-        10_000_000, ge=1, description="Largest file in bytes that write_file and edit_file handle."
+        10_000_000, ge=1, description="Maximum bytes of a file for write_file and edit_file."
+    )
+    diagnostics: dict[Annotated[str, AfterValidator(_known)], str] = Field(
+        {}, description="Command that starts a language server, by language, such as python."
     )

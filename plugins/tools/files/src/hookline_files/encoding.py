@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, replace
 
-from hookline_textmatch import legacy_encoding, newline_of
+from hookline_textmatch import escape_encoding, legacy_encoding, newline_of, unmarked_unicode
 
 BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -78,13 +78,16 @@ def detect_encoding(head: bytes, *, whole: bool = False) -> TextEncoding:
     for mark, encoding in BYTE_ORDER_MARKS:
         if head.startswith(mark):
             return TextEncoding(encoding, mark)
+    if codec := unmarked_unicode(head, cut=not whole):
+        return TextEncoding(codec)
     if b"\0" in head[:SNIFF_BYTES]:
         raise BinaryContent("it contains NUL bytes")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError:
         return _legacy_encoding(head, whole=whole)
-    return TextEncoding()
+    lines = head if whole else head[: head.rfind(b"\n") + 1] or head
+    return TextEncoding(escape_encoding(lines) or "utf-8")
 
 
 def _legacy_encoding(body: bytes, *, whole: bool) -> TextEncoding:

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace as replace_fields
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from hookline_hookspecs import (
     Ask,
     Content,
     Context,
     Effect,
+    Host,
     Plugin,
     Refused,
+    Session,
     Target,
     ToolCall,
     ToolError,
     ToolOutput,
+    ToolResult,
     Turn,
     hookimpl,
     tool,
@@ -37,6 +42,11 @@ from .page import LineRange, Page, read_page
 from .path_errors import not_found_error, path_errors
 from .read_versions import ReadVersions
 from .write_target import WriteTarget
+
+if TYPE_CHECKING:
+    from hookline_hookspecs.hooks.turn import CallTool, ToolMiddleware
+
+    from .diagnostics import Diagnostics
 
 MAX_SHOWN_PATTERN_CHARS = 200
 """Characters of a search pattern that a result repeats."""
@@ -59,6 +69,49 @@ class Files(Plugin[FilesConfig]):
         return await asyncio.to_thread(
             approval.approval_question, ctx.paths, call, self.config.max_file_bytes
         )
+
+    @hookimpl
+    def around_tool(self, ctx: Context, call: ToolCall) -> ToolMiddleware | None:
+        """Add what a language server finds in the changed file, if one is configured."""
+        if not self.config.diagnostics or call.name not in approval.WRITE_TOOLS:
+            return None
+
+        async def checked(call: ToolCall, call_next: CallTool) -> ToolResult:
+            path = self._diagnosed(ctx, call)
+            if path is None:
+                return await call_next(call)
+            check = await self._diagnostics.before(ctx, path, display_path(ctx.paths, path))
+            result = await call_next(call)
+            notes = await check.notes() if result.ok else []
+            return replace_fields(result, notes=(*result.notes, *notes))
+
+        return checked
+
+    @hookimpl
+    async def end_of_session(self, ctx: Context, session: Session) -> None:
+        """End the language servers of the session."""
+        if self.config.diagnostics:
+            await self._diagnostics.end_session(session.id)
+
+    @hookimpl
+    async def teardown(self, host: Host) -> None:
+        """End all language servers."""
+        if self.config.diagnostics:
+            await self._diagnostics.close()
+
+    @cached_property
+    def _diagnostics(self) -> Diagnostics:
+        from .diagnostics import Diagnostics
+
+        return Diagnostics(self.host, self.config.diagnostics)
+
+    def _diagnosed(self, ctx: Context, call: ToolCall) -> Path | None:
+        """The file of a call, if a language server is configured for it."""
+        try:
+            path = ctx.paths.resolve(str(call.arguments.get("path")))
+        except OSError:
+            return None  # the tool reports the error
+        return path if self._diagnostics.has(path) else None
 
     def read_effects(self, ctx: Context, call: ToolCall) -> list[Effect]:
         """Effects of the tools that read."""

@@ -118,8 +118,9 @@ async def direct_post(url: str, data: dict[str, Any], seconds: float) -> OsvResp
     import httpx2
 
     try:
+        certificates = httpx2.create_ssl_context()
         async with (
-            httpx2.AsyncClient(timeout=seconds, trust_env=False) as client,
+            httpx2.AsyncClient(timeout=seconds, trust_env=False, verify=certificates) as client,
             client.stream("POST", url, json=data) as answer,
         ):
             body = bytearray()
@@ -131,5 +132,5 @@ async def direct_post(url: str, data: dict[str, Any], seconds: float) -> OsvResp
             return OsvResponse(answer.status_code, headers, bytes(body))
     except httpx2.TimeoutException:
         raise TimeoutError from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise ToolError(f"{url} cannot be reached: {error or type(error).__name__}") from None

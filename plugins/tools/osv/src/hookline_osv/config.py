@@ -14,13 +14,13 @@ class OsvConfig(BaseModel):
     base_url: str = Field(
         PUBLIC_URL,
         pattern=r"^https?://[^/\s]+[^\s?#]*$",
-        description="URL of the OSV API; any other than the public one is the operator's own.",
+        description="Address of the OSV API; change it only for a server of your own.",
     )
-    timeout_seconds: float = Field(
-        30.0, gt=0, le=300, description="Seconds for one check with all its pages."
+    timeout_seconds: float = Field(30.0, gt=0, le=300, description="Maximum seconds for one check.")
+    max_pages: int = Field(10, ge=1, description="Maximum pages fetched of an answer.")
+    max_shown: int = Field(
+        15, ge=1, description="Maximum advisories shown to the model, worst first."
     )
-    max_pages: int = Field(10, ge=1, description="Pages of an answer that are fetched.")
-    max_shown: int = Field(15, ge=1, description="Advisories that the model reads, worst first.")
     cache_seconds: float = Field(
-        3600.0, ge=0, description="Seconds for which an equal check may come from the cache."
+        3600.0, ge=0, description="Seconds for which the same check is answered from the cache."
     )

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hookline_hookspecs.file_origins import BackgroundCommand
 from hookline_hookspecs.visible_text import on_one_line
 
 from .command_runner import RunningJob
@@ -47,6 +48,12 @@ class BackgroundJob:
     def shown(self) -> str:
         """The command as one short line."""
         return on_one_line(self.command, _MAX_SHOWN_CHARS)
+
+    def described(self) -> BackgroundCommand:
+        """Return what others may know about it."""
+        lines = self.running.output.strip().rsplit("\n", 1)
+        last_line = on_one_line(lines[-1], _MAX_SHOWN_CHARS)
+        return BackgroundCommand(self.number, self.shown, self.started, self.is_running, last_line)
 
     def __str__(self) -> str:
         return f"{self.pid} ({self.shown})"

@@ -11,9 +11,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hookline_hookspecs import Ask, Deny, PermissionRules, RuleVerdict
+from hookline_hookspecs.sentences import N_
 from hookline_sandbox import Method, found
 
-from .sandbox_runner import is_sandboxed, no_sandbox_verdict, outside_refusal, outside_verdict
+from .sandbox_runner import (
+    OFFLINE,
+    is_sandboxed,
+    no_sandbox_verdict,
+    offline_refusal,
+    outside_refusal,
+    outside_verdict,
+)
 
 if TYPE_CHECKING:
     from hookline_hookspecs import Context, Host, Mode, ToolCall
@@ -43,12 +51,21 @@ class CommandGuard:
         self._dangerous = [re.compile(pattern) for pattern in config.dangerous_patterns]
 
     async def placement(
-        self, ctx: Context, call: ToolCall, command: str, mode: Mode | None
+        self,
+        ctx: Context,
+        call: ToolCall,
+        command: str,
+        mode: Mode | None,
+        *,
+        offline: bool = False,
     ) -> Placement:
-        """Where a call runs in a turn, and what is asked about it."""
+        """Where a call runs in a turn, and what is asked about it.
+
+        offline: a person has cut off the chat's commands from the network.
+        """
         rules = self._host.services.get(PermissionRules)
         ruled = await rules.verdict(ctx, call) if rules is not None else None
-        placed = self._placement(ctx, call, command, mode, ruled)
+        placed = self._placement(ctx, call, command, mode, ruled, offline=offline)
         dangerous = self.dangerous_verdict(command)
         if dangerous is None or isinstance(placed.verdict, Deny):
             return placed
@@ -61,43 +78,55 @@ class CommandGuard:
         command: str,
         mode: Mode | None,
         ruled: RuleVerdict | None,
+        *,
+        offline: bool,
     ) -> Placement:
-        if mode != "yolo" and not is_sandboxed(self._config.sandbox, ctx):
+        if mode != "yolo" and not offline and not is_sandboxed(self._config.sandbox, ctx):
             return Placement("host", self._unsandboxed(ctx, command, ruled))
         if found().method is Method.NONE:
+            if offline:
+                return Placement("host", Deny(offline_refusal()))
             verdict = no_sandbox_verdict(self._config.sandbox, ctx, command, mode)
             if verdict is None and self._config.sandbox.enabled is not True:
                 verdict = self._unsandboxed(ctx, command, ruled)
             return Placement("host", verdict)
+        if call.arguments.get("outside") is True and offline:
+            return Placement("sandbox", Deny(OFFLINE))
         if call.arguments.get("outside") is True:
             reason = str(call.arguments.get("reason") or "")
             return Placement("outside", outside_verdict(ctx, command, reason, mode))
         if ruled is None or not ruled.outside:
             return Placement("sandbox")
-        return self._needs_machine(ctx, command, mode, ruled)
+        return self._needs_machine(ctx, command, mode, ruled, offline=offline)
 
     def _needs_machine(
-        self, ctx: Context, command: str, mode: Mode | None, ruled: RuleVerdict
+        self, ctx: Context, command: str, mode: Mode | None, ruled: RuleVerdict, *, offline: bool
     ) -> Placement:
         """A command that does not work in the sandbox: outside if a rule or a person allows it."""
-        if self._is_allowed(ctx, ruled):
+        if not offline and self._is_allowed(ctx, ruled):
             return Placement("outside")
         part = _shortened(ruled.outside)
-        if outside_refusal(ctx, mode):
+        if offline or outside_refusal(ctx, mode):
             note = f"it ran in the sandbox, where `{part}` hardly works: it {ruled.outside_why}"
             return Placement("sandbox", note=note)
-        reason = f"`{part}` {ruled.outside_why}; the command would run outside the sandbox"
+        why = N_(f"{ruled.outside_why}; the command would run outside the sandbox")
+        reason = f"`{part}` {why}"
         return Placement("outside", Ask(reason, command, answered_by_rules=True))
 
     def _unsandboxed(self, ctx: Context, command: str, ruled: RuleVerdict | None) -> Ask | None:
         """The question about a command that no rule allows and no sandbox confines."""
         if ruled is not None and self._is_allowed(ctx, ruled):
             return None
-        reason = "it would run without a sandbox, with all rights of this account"
         if ruled is None:
-            reason += ", and the plugin permissions is off, so no rule allows it"
+            reason = N_(
+                "it would run without a sandbox, with all rights of this account, and the plugin "
+                "permissions is off, so no rule allows it"
+            )
         else:
-            reason += ", and no rule allows it"
+            reason = N_(
+                "it would run without a sandbox, with all rights of this account, and no rule "
+                "allows it"
+            )
         return Ask(reason, command, answered_by_rules=ruled is not None)
 
     def _is_allowed(self, ctx: Context, ruled: RuleVerdict) -> bool:
@@ -117,7 +146,7 @@ class CommandGuard:
             if match := pattern.search(command):
                 # People read the words that match, not the expression.
                 words = " ".join(match[0].split()) or command.strip()
-                reason = f"{words!r} is on the list of dangerous commands"
+                reason = N_(f"{words!r} is on the list of dangerous commands")
                 return Ask(reason, command, marks=(match[0].strip(),) if match[0].strip() else ())
         return None
 

@@ -36,16 +36,24 @@ from hookline_hookspecs import (
     hookimpl,
     tool,
 )
-from hookline_hookspecs.file_origins import BackgroundCommands
+from hookline_hookspecs.conversations import SessionCopyListener
+from hookline_hookspecs.file_origins import BackgroundCommand, BackgroundCommands
 
 from .config import ShellConfig
 
 if TYPE_CHECKING:
     from .background_jobs import BackgroundJobs
     from .command_guard import CommandGuard
+    from .offline_chats import OfflineChats
     from .sandbox_runner import SandboxedResult, SandboxRunner
 
 TOOL = "bash"
+IMMOVABLE = ("Device or resource busy", "Permission denied", "Read-only file system")
+"""With these words a program cannot move or delete a folder that the sandbox has mounted."""
+FIXED_WORKSPACE = (
+    "The sandbox lets no command move or delete the workspace itself. Run it with outside=true, "
+    "which a person approves; afterwards the tools no longer find their files."
+)
 _WITHOUT_TERMINAL = {
     "TERM": "dumb",
     "GIT_EDITOR": ":",
@@ -68,6 +76,12 @@ class Shell(Plugin[ShellConfig]):
         return CommandGuard(self.config, self.host)
 
     @cached_property
+    def _offline(self) -> OfflineChats:
+        from .offline_chats import OfflineChats
+
+        return OfflineChats(self.host)
+
+    @cached_property
     def _sandbox_runner(self) -> SandboxRunner:
         """Created at the first sandboxed command."""
         from .sandbox_runner import SandboxRunner
@@ -84,6 +98,7 @@ class Shell(Plugin[ShellConfig]):
         host.services.provide(CommandSandbox, self)
         host.services.provide(CommandCheck, self)
         host.services.add(BackgroundCommands, self)
+        host.services.add(SessionCopyListener, self)
 
     def _complete_journal(self, host: Host) -> None:
         """Put back what commands of a Hookline that was killed had changed in control files."""
@@ -103,11 +118,26 @@ class Shell(Plugin[ShellConfig]):
             await self._sandbox_runner.close()
 
     @hookimpl
+    async def start_of_session(self, ctx: Context, session: Session) -> None:
+        """Know whether its commands may reach the network."""
+        await self._offline.begin(session)
+
+    async def session_copied(self, session: Session, copy: Session) -> None:
+        """Leave the copy of a chat without a network without one too (SessionCopyListener)."""
+        if await self._offline.contains(session.id):
+            await self._offline.set(copy.id, offline=True)
+
+    async def is_offline(self, session_id: str) -> bool:
+        """Return whether a person has cut off the commands of a session from the network."""
+        return await self._offline.contains(session_id)
+
+    @hookimpl
     async def end_of_session(self, ctx: Context, session: Session) -> None:
-        """End what the session left running."""
+        """End what the session left running; the chat stays without a network if it was."""
         await self._jobs.end_session(session)
         if "_sandbox_runner" in vars(self):
             await self._sandbox_runner.end_session(session.id)
+        await self._offline.end(session)
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> None:
@@ -115,9 +145,36 @@ class Shell(Plugin[ShellConfig]):
         if "_sandbox_runner" in vars(self):
             await self._sandbox_runner.put_back(ctx)
 
+    async def _complete_sandbox(self, session_id: str, typed: str) -> list[tuple[str, str]]:
+        choices = [
+            ("default", "as it is set for all chats"),
+            ("no-network", "commands reach no network and never leave the sandbox"),
+        ]
+        return [one for one in choices if one[0].startswith(typed.strip().casefold())]
+
+    @command(
+        "/sandbox",
+        audience="session",
+        immediate=True,
+        category="Model and safety",
+        complete=_complete_sandbox,
+    )
+    async def sandbox(self, ctx: Context, args: str) -> str:
+        """Show or tighten this chat's sandbox: /sandbox no-network, /sandbox default."""
+        from .sandbox_command import answer
+
+        return await answer(self, ctx, args.strip().casefold())
+
+    async def put_offline(self, session_id: str, *, offline: bool) -> None:
+        """Cut off a session's commands from the network at once, or end that."""
+        await self._offline.set(session_id, offline=offline)
+        if offline and "_sandbox_runner" in vars(self):
+            for one in self._offline.with_children(session_id):
+                await self._sandbox_runner.end_processes(one)
+
     @command("/jobs", audience="admins", immediate=True, category="Conversation")
     async def jobs(self, ctx: Context, args: str) -> str:
-        """List background jobs: /jobs; /jobs N shows the output of one, /jobs stop N ends it."""
+        """List the background jobs; /jobs N shows the output of one, /jobs stop N ends it."""
         from .jobs_command import answer
 
         return await answer(self._jobs, ctx.session, args, self.host.now())
@@ -134,7 +191,9 @@ class Shell(Plugin[ShellConfig]):
         command = call.arguments.get("command")
         if call.name != TOOL or not isinstance(command, str):
             return None  # the tool reports wrong arguments itself
-        placed = await self._guard.placement(ctx, call, command, await self._mode(ctx))
+        offline = await self._offline.contains(ctx.session.id)
+        mode = await self._mode(ctx)
+        placed = await self._guard.placement(ctx, call, command, mode, offline=offline)
         ctx.stash[_placement_key(command, call.arguments.get("workdir"))] = placed
         return placed.verdict
 
@@ -163,6 +222,14 @@ class Shell(Plugin[ShellConfig]):
     async def has_running(self, session: Session) -> bool:
         """Return True if the session has background jobs."""
         return bool(await self._jobs.running(session))
+
+    async def count_running(self, session: Session) -> int:
+        """Return the number of running background jobs of the session and its sub-agents."""
+        return sum(job.is_running for job in await self._jobs.of_chat(session))
+
+    async def commands(self, session: Session) -> list[BackgroundCommand]:
+        """Return the background jobs of the session and its sub-agents."""
+        return [job.described() for job in await self._jobs.of_chat(session)]
 
     async def _mode(self, ctx: Context) -> Mode | None:
         modes = self.host.services.get(Modes)
@@ -230,13 +297,15 @@ class Shell(Plugin[ShellConfig]):
         from hookline_toolmark import mark_command
 
         from .command_runner import CommandResult, find_shell, on_host, run_command
-        from .sandbox_runner import SandboxedResult
+        from .sandbox_runner import OFFLINE, SandboxedResult
 
         limits = (seconds, self.config.max_output)
         argv = [find_shell(), "-c", command]
         environment = self._environment(outside=outside)
-        is_sandboxed = self._is_sandboxed(ctx, await self._mode(ctx))
-        if not is_sandboxed:
+        offline = await self._offline.contains(ctx.session.id)
+        if outside and offline:  # it was cut off after the command was approved
+            raise ToolError(f"nothing was run: {OFFLINE}")
+        if not offline and not self._is_sandboxed(ctx, await self._mode(ctx)):
             start = on_host(mark_command(argv), folder, environment)
             return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
         if outside:
@@ -246,7 +315,11 @@ class Shell(Plugin[ShellConfig]):
         if job := await self._jobs.job_to_kill(ctx.session, command):
             await self._jobs.end(job)
             return SandboxedResult(CommandResult("", 0, False), (Origin("workspace", TOOL),))
-        return await self._sandbox_runner.run(ctx, argv, folder, environment, limits)
+        runner = self._sandbox_runner
+        done = await runner.run(ctx, argv, folder, environment, limits, offline=offline)
+        if _moves_workspace(done, ctx.paths.workspace):
+            return replace(done, notes=(*done.notes, FIXED_WORKSPACE))
+        return done
 
     async def _require_person(self, ctx: Context) -> None:
         """Raise ``ToolError`` if no person can have let the command leave the sandbox."""
@@ -307,13 +380,13 @@ class Shell(Plugin[ShellConfig]):
         try:
             shell = find_shell()
         except ToolError as error:
-            return CheckResult(False, str(error), "Install bash and start again.")
+            return CheckResult(False, str(error), "Install bash, then restart Hookline.")
         if not self.config.dangerous_patterns:
             return CheckResult(
                 True,
                 "dangerous_patterns is empty: only the permission rules apply",
                 "Remove `dangerous_patterns: []` from the settings of the plugin shell to restore "
-                "the packaged list.",
+                "the built-in list.",
                 hint=True,
             )
         return CheckResult(True, f"commands run in {shell}")
@@ -322,6 +395,15 @@ class Shell(Plugin[ShellConfig]):
         from .sandbox_runner import check_sandbox
 
         return check_sandbox(self.config.sandbox)
+
+
+def _moves_workspace(done: SandboxedResult, workspace: Path) -> bool:
+    """True if a command failed because it tried to move or delete the workspace itself."""
+    name = workspace.name
+    return bool(done.result.exit_code) and any(
+        line.endswith(IMMOVABLE) and ("move" in line or "remove" in line) and name in line
+        for line in done.result.text.splitlines()
+    )
 
 
 def _placement_key(command: str, workdir: object) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from hookline_hookspecs import Ask, CheckResult, Deny, Modes, Origin, ToolError
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.own_code import WHAT_TO_DO
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import on_one_line
 from hookline_sandbox import Found, Limits, Method, Places, Sandbox, found
 from hookline_sandbox.command_server import SandboxEnded
@@ -42,6 +43,10 @@ _MAX_SHOWN_ADDRESSES = 20
 _MAX_SHOWN_NAMES = 8
 _READ_ONLY = re.compile(r"Read-only file system|Permission denied|os error (?:30|13)\b")
 """How programs report that a file of the sandbox is read-only (EROFS, with Landlock EACCES)."""
+OFFLINE = (
+    "in this chat commands run only in the sandbox and without a network, which a person has "
+    "chosen with /sandbox no-network"
+)
 MAX_REASON_CHARS = 300
 """Characters of a call's reason that the question shows."""
 
@@ -100,13 +105,19 @@ class SandboxRunner:
         folder: Path,
         environment: Mapping[str, str],
         limits: tuple[float, int],
+        *,
+        offline: bool = False,
     ) -> SandboxedResult:
         """Run ``argv``; ``limits`` are the seconds and the characters of output.
+
+        offline: without a network, whatever the settings say.
 
         Raises:
             ToolError: no sandbox can be created, but one is required.
         """
         here = await asyncio.to_thread(found)
+        if here.method is Method.NONE and offline:
+            raise ToolError(f"nothing was run: {offline_refusal()}")
         if here.method is Method.NONE:
             self._require_person(ctx, here)
             start = on_host(mark_command(argv), folder, environment)
@@ -125,7 +136,8 @@ class SandboxRunner:
         try:
             notes = await self._settle(ctx, places, left)
             run = self._run_once if here.method is Method.SEATBELT else self._run_inside
-            done = await run(ctx, argv, places, environment, limits)
+            access = None if offline else self._network_of(ctx)
+            done = await run(ctx, argv, places, environment, limits, access)
         finally:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
@@ -175,9 +187,9 @@ class SandboxRunner:
         places: Places,
         environment: Mapping[str, str],
         limits: tuple[float, int],
+        access: NetworkAccess | None,
     ) -> SandboxedResult:
         """Run a command in the running sandbox of its origin."""
-        access = self._network_of(ctx)
         if access is None:
             return await self._run_in_session(ctx, argv, places, environment, limits, None)
         asking = await self._asking(ctx, argv[-1])
@@ -194,9 +206,10 @@ class SandboxRunner:
         places: Places,
         environment: Mapping[str, str],
         limits: tuple[float, int],
+        access: NetworkAccess | None,
     ) -> SandboxedResult:
         """Run a command in a sandbox of its own, with a proxy of its own."""
-        key, access = _key(ctx), self._network_of(ctx)
+        key = _key(ctx)
         if access is None:
             inner = self.sandbox.environment(environment, key)
             wrapped = await asyncio.to_thread(self.sandbox.wrapped, argv, places, environment, key)
@@ -294,11 +307,16 @@ class SandboxRunner:
         """Put back what commands of this workspace that still run have changed."""
         await self._guard.put_back_now(_places(ctx, ctx.paths.workspace))
 
+    async def end_processes(self, session: str) -> None:
+        """End the running sandboxes of a session, with every process in them."""
+        for key in _keys(session):
+            await self._running.close(key)
+
     async def end_session(self, session: str) -> None:
         """End the sandboxes of a session, and remove its private folders."""
-        for key in (_key_of(session, operator) for operator in (True, False)):
+        await self.end_processes(session)
+        for key in _keys(session):
             self._network.pop(key, None)
-            await self._running.close(key)
             await asyncio.to_thread(self.sandbox.remove, key)
 
     async def close(self) -> None:
@@ -337,8 +355,13 @@ def outside_verdict(ctx: Context, command: str, reason: str, mode: Mode | None) 
     """The verdict on a call that asks to leave the sandbox: a person decides, each time."""
     if refusal := outside_refusal(ctx, mode):
         return Deny(refusal)
-    why = f" Its reason: {on_one_line(reason, MAX_REASON_CHARS)}" if reason.strip() else ""
-    return Ask(f"It would run outside the sandbox, with your rights.{why}", command, once=True)
+    why = on_one_line(reason, MAX_REASON_CHARS)
+    text = (
+        N_(f"It would run outside the sandbox, with your rights. Its reason: {why}")
+        if why
+        else N_("It would run outside the sandbox, with your rights.")
+    )
+    return Ask(text, command, once=True)
 
 
 def outside_refusal(ctx: Context, mode: Mode | None) -> str:
@@ -349,6 +372,12 @@ def outside_refusal(ctx: Context, mode: Mode | None) -> str:
     if mode == "yolo" or ctx.approval != "ask":
         return "outside the sandbox only a person can let a command run, and none is asked here"
     return ""
+
+
+def offline_refusal() -> str:
+    """Why a command of a chat without a network cannot run where no sandbox works."""
+    here = found()
+    return f"{OFFLINE}, but {here.why}; {here.fix}, or end it with /sandbox default"
 
 
 def _places(ctx: Context, folder: Path, *, shows_secrets: bool = False) -> Places:
@@ -383,6 +412,10 @@ def _key(ctx: Context) -> str:
     return _key_of(ctx.session.id, ctx.operator)
 
 
+def _keys(session: str) -> tuple[str, ...]:
+    return tuple(_key_of(session, operator) for operator in (True, False))
+
+
 def _key_of(session: str, operator: bool) -> str:
     return f"{session} {'operator' if operator else 'others'}"
 
@@ -405,7 +438,7 @@ def check_sandbox(config: SandboxConfig) -> CheckResult:
     """The result of the doctor's check of the sandbox."""
     if config.enabled is False:
         detail = "off: everyone's commands run with all the rights of this account"
-        return CheckResult(True, detail, "Set sandbox.enabled to auto to switch it on.", hint=True)
+        return CheckResult(True, detail, "To turn it on, set sandbox.enabled to auto.", hint=True)
     found.cache_clear()  # the machine may have changed
     here = found()
     fix = f"{here.fix[:1].upper()}{here.fix[1:]}."

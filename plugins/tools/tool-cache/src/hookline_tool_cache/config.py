@@ -9,5 +9,5 @@ class ToolCacheConfig(BaseModel):
     """The size of the cache."""
 
     max_bytes: int = Field(
-        16_000_000, ge=0, description="Bytes of all results together; 0 keeps none."
+        16_000_000, ge=0, description="Maximum bytes of all results together; 0: off."
     )

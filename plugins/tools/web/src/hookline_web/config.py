@@ -13,14 +13,19 @@ class WebConfig(BaseModel):
     """How pages are fetched, and which service searches."""
 
     timeout: float = Field(
-        15.0, gt=0, le=300, description="Seconds for a page, redirects and robots.txt included."
+        15.0,
+        gt=0,
+        le=300,
+        description="Maximum seconds for a page, including redirects and robots.txt.",
     )
     max_bytes: int = Field(
-        2_000_000, ge=1_000, description="Bytes of a page that are read, decompressed."
+        2_000_000, ge=1_000, description="Maximum bytes read of a page, decompressed."
     )
-    max_chars: int = Field(200_000, ge=1_000, description="Characters of a result.")
+    max_chars: int = Field(200_000, ge=1_000, description="Maximum characters of a result.")
     cache_seconds: int = Field(
-        900, ge=0, description="Seconds that the plugin tool-cache may keep a result; 0: none."
+        900,
+        ge=0,
+        description="Seconds that the plugin tool-cache may keep a result; 0: not at all.",
     )
     robots: bool = Field(True, description="Obey robots.txt.")
     robots_seconds: int = Field(
@@ -29,16 +34,25 @@ class WebConfig(BaseModel):
     user_agent: str | None = Field(
         None,
         pattern=r"^[A-Za-z_-]+(/[\x21-\x7e]+( [\x20-\x7e]*)?)?$",
-        description="The User-Agent of requests; the part before the slash is matched with "
-        "robots.txt. None: Hookline/VERSION.",
+        description=(
+            "User-Agent of requests; the part before the slash is matched with robots.txt. null: "
+            "Hookline/VERSION."
+        ),
     )
-    search: Literal["auto", "searxng", "brave", "tavily", "none"] = Field(
-        "auto", description="Search service; auto: the first one that is configured."
+    search: Literal["auto", "searxng", "brave", "tavily", "duckduckgo", "none"] = Field(
+        "auto",
+        description="Search service; auto: the first that is configured. duckduckgo needs no key.",
     )
     searxng_base_url: BaseUrl | None = Field(
-        None, description="URL of a SearXNG instance with JSON enabled. Default: SEARXNG_BASE_URL."
+        None,
+        description="Address of a SearXNG instance with JSON enabled. Default: SEARXNG_BASE_URL.",
     )
-    brave_api_key: SecretStr | None = Field(None, description="Default: BRAVE_API_KEY.")
+    brave_api_key: SecretStr | None = Field(
+        None, description="Key for Brave Search. Default: BRAVE_API_KEY."
+    )
     brave_base_url: BaseUrl = "https://api.search.brave.com/res/v1"
-    tavily_api_key: SecretStr | None = Field(None, description="Default: TAVILY_API_KEY.")
+    tavily_api_key: SecretStr | None = Field(
+        None, description="Key for Tavily. Default: TAVILY_API_KEY."
+    )
     tavily_base_url: BaseUrl = "https://api.tavily.com"
+    duckduckgo_base_url: BaseUrl = "https://html.duckduckgo.com/html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from .api_request import ApiRequest, ClientMessage, check_model, present_names, split_last_message
@@ -67,7 +68,10 @@ def _read_message(message: Any, where: str, system: list[str], parsed: list[Clie
         raise invalid_request(f"{where} must be an object.", where, "invalid_type")
     role = message.get("role")
     is_answer = role == "assistant"
-    content = read_content(message.get("content"), f"{where}.content", is_answer=is_answer)
+    value = message.get("content")
+    if role in ("tool", "function") and isinstance(value, dict | int | float):
+        value = json.dumps(value, ensure_ascii=False)  # a result that a client did not encode
+    content = read_content(value, f"{where}.content", is_answer=is_answer)
     if role in SYSTEM_ROLES:
         if content.files:
             raise invalid_request(f"{where}: a {role} message may only have text.", where)

@@ -10,7 +10,7 @@ class OpenAIApiConfig(BaseModel):
 
     session_headers: list[str] = Field(
         default=["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id"],
-        description="Headers in which clients send the id of a request's chat.",
+        description="Headers in which clients send the id of the chat.",
     )
     keep_days: float = Field(
         default=30.0,
@@ -22,8 +22,8 @@ class OpenAIApiConfig(BaseModel):
         default=40_000_000,
         ge=1000,
         le=200_000_000,
-        description="Bytes of the largest request; base64 adds a third to files in it.",
+        description="Maximum bytes of a request; base64 makes files in it a third larger.",
     )
     max_file_bytes: int = Field(
-        default=25_000_000, ge=1, le=100_000_000, description="Bytes of the largest file."
+        default=25_000_000, ge=1, le=100_000_000, description="Maximum bytes of a file."
     )

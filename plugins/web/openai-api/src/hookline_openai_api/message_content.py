@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
-from .errors import invalid_request
+from hookline_hookspecs.base64_data import decode_base64
+
+from .errors import ApiError, invalid_request
 
 MAX_FILES = 20
 """Files in one message."""
 TEXT_PART_TYPES = frozenset({"text", "input_text", "output_text", "refusal"})
-PART_TYPES = TEXT_PART_TYPES | {"image_url", "input_image", "file", "input_file", "input_audio"}
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w-]+=[^;,]*)*)(;base64)?,", re.IGNORECASE)
 
 
@@ -39,8 +38,10 @@ class MessageContent:
 def read_content(value: Any, where: str, *, is_answer: bool = False) -> MessageContent:
     """Return a message's content, a string or a list of parts. Raises ``ApiError`` (400).
 
-    ``is_answer`` leaves out parts of unknown types: another model wrote them, such as its thinking.
+    ``is_answer`` leaves out what cannot be read: another model wrote it, such as its thinking.
     """
+    if is_answer and not isinstance(value, str):
+        value = value if isinstance(value, list) else [value]
     if value is None:
         return MessageContent("")
     if isinstance(value, str):
@@ -52,16 +53,14 @@ def read_content(value: Any, where: str, *, is_answer: bool = False) -> MessageC
     texts: list[str] = []
     files: list[FilePart] = []
     for number, part in enumerate(value):
-        if is_answer and not _is_readable(part):
-            continue
-        _read_part(part, f"{where}[{number}]", texts, files)
+        try:
+            _read_part(part, f"{where}[{number}]", texts, files)
+        except ApiError:
+            if not is_answer:
+                raise
     if len(files) > MAX_FILES:
         raise invalid_request(f"{where} has {len(files)} files; the maximum is {MAX_FILES}.", where)
     return MessageContent("\n\n".join(texts), tuple(files))
-
-
-def _is_readable(part: Any) -> bool:
-    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in PART_TYPES)
 
 
 def _read_part(part: Any, where: str, texts: list[str], files: list[FilePart]) -> None:
@@ -154,8 +153,8 @@ def _from_url(url: str, name: str, where: str) -> FilePart:
 
 def _decode(text: str, where: str) -> bytes:
     try:
-        return base64.b64decode("".join(text.split()), validate=True)
-    except (binascii.Error, ValueError):
+        return decode_base64(text)
+    except ValueError:
         _refuse_base64(where)
 
 

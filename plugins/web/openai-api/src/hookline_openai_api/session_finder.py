@@ -15,10 +15,10 @@ from hookline_hookspecs import (
     Message,
     Origin,
     Session,
+    SessionBranches,
     TextBlock,
     merge_origins,
 )
-from hookline_hookspecs.web import SessionBranches
 
 from .api_request import ApiRequest, ClientMessage
 from .api_run import ApiRun

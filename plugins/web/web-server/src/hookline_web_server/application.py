@@ -22,6 +22,9 @@ from hookline_hookspecs.web import (
     Redirect,
     Renderer,
     SiteRoute,
+    speaking,
+    t,
+    translate,
 )
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -36,6 +39,7 @@ from .limits import ConcurrencyLimits, RateLimits, RequestBody, limit_body
 from .logins import Logins
 from .metrics import HttpMetrics
 from .placeholder_pages import placeholder_pages
+from .reader_language import ReaderLanguages
 from .request_rules import RAW_HEADERS, SAFE, RequestRules, RequestSender
 from .responses import problem_response, to_response, wants_page
 from .route_table import METHODS, MOUNT, RouteEntry, RouteMatch, RouteTable
@@ -83,6 +87,7 @@ class WebApplication:
         self._table = RouteTable()
         self._plugins: object = None
         self._table_read_at = 0.0
+        self._readers = ReaderLanguages(host)
         self._flashes: OrderedDict[str, Redirect] = OrderedDict()
         self.active_requests = ActiveRequests(host)
         logins.on_revoked(self.active_requests.end_device)
@@ -110,6 +115,10 @@ class WebApplication:
         """Answer a request."""
         if scope["type"] != "http":
             return
+        with speaking(await self._readers.language(scope)):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Any, send: Send) -> None:
         response = _ResponseSender(send, self._metrics)
         body = RequestBody(receive)
         request = Request(scope, body)
@@ -129,6 +138,7 @@ class WebApplication:
             response.count()
 
     async def _refuse(self, request: Request, problem: Problem, send: _ResponseSender) -> None:
+        problem.message, problem.fix = translate(problem.message), translate(problem.fix)
         try:
             refused = await problem_response(request, problem, self._host.services.get(Renderer))
         except Exception:
@@ -225,10 +235,10 @@ class WebApplication:
     def _not_found_problem(self, method: str, path: str) -> Problem:
         allowed = self.table.methods(path)
         if not allowed:
-            return Problem(404, "not_found", "Page not found.")
+            return Problem(404, "not_found", t("Page not found."))
         allow = ", ".join([*(["HEAD"] if "GET" in allowed else []), *allowed])
         is_known = method in (*METHODS, "HEAD", "OPTIONS", "TRACE", "CONNECT")
-        text = f"{method if is_known else 'This method'} is not allowed here."
+        text = t("{method} is not allowed here.", method=method if is_known else "…")
         return Problem(405, "wrong_method", text, headers={"Allow": allow})
 
     def _identity_check(
@@ -249,14 +259,16 @@ class WebApplication:
         identify: Callable[[], Awaitable[Identity]] | None,
     ) -> Identity | None:
         """Return the sender if they may call the route. Raises :class:`Problem`."""
+        own_rate = entry.route.rate if isinstance(entry.route, SiteRoute) else 0
         if identify is None:
+            if own_rate:
+                self.rates.take(entry.name, sender.address, own_rate)
             return None
         who = await identify()
         if entry.auth != "key":
             self.rules.require_own_origin(dict(request.scope), sender)
         if not self.may_call(who, entry):
             raise self._forbidden_problem(who)
-        own_rate = entry.route.rate if isinstance(entry.route, SiteRoute) else 0
         rate = own_rate or DEFAULT_RATES.get(entry.auth, 0)
         if rate:
             self.rates.take(entry.name if entry.auth != "key" else "key", who.device, rate)
@@ -275,9 +287,9 @@ class WebApplication:
 
     def _forbidden_problem(self, who: Identity) -> Problem:
         if who.role == "auditor":
-            message = "Auditors may only read the audit log and the insights."
-            return Problem(403, "forbidden", message, "Open /audit or /insights.")
-        return Problem(403, "forbidden", "Only an admin may do this.")
+            message = t("Auditors may only read the audit log and the insights.")
+            return Problem(403, "forbidden", message, t("Open /audit or /insights."))
+        return Problem(403, "forbidden", t("Only an admin may do this."))
 
     async def _require_login(self, request: Request, sender: RequestSender) -> None:
         if request.scope["path"].startswith("/v1"):
@@ -303,8 +315,8 @@ class WebApplication:
         raise Problem(
             401,
             "unauthorized",
-            "The API key is missing or unknown.",
-            "Send `Authorization: Bearer KEY`. Create a key with `hookline api keys add NAME`.",
+            t("The API key is missing or unknown."),
+            t("Send `Authorization: Bearer KEY`. Create a key with `hookline api keys add NAME`."),
             {"WWW-Authenticate": "Bearer"},
         )
 
@@ -354,7 +366,8 @@ def _is_stream(response: Response) -> bool:
 
 
 def _not_logged_in() -> Problem:
-    return Problem(401, "unauthorized", "You are not signed in.", "Run `hookline web` for a link.")
+    fix = t("Run `hookline web` for a link.")
+    return Problem(401, "unauthorized", t("You are not signed in."), fix)
 
 
 def _problem(error: Exception, host: Host) -> Problem:
@@ -366,8 +379,8 @@ def _problem(error: Exception, host: Host) -> Problem:
         return Problem(error.status_code, "refused", str(error.detail), headers=headers)
     if isinstance(error, StoreError):
         host.log.error("the store failed: %s", error)
-        fix = "Try again in a few seconds."
+        fix = t("Try again in a few seconds.")
         later = {"Retry-After": "5"}
-        return Problem(503, "store", "The database is unavailable.", fix, later)
+        return Problem(503, "store", t("The database is unavailable."), fix, later)
     host.log.error("request failed", exc_info=error)
-    return Problem(500, "failed", "Internal error.", "See the gateway's log.")
+    return Problem(500, "failed", t("Internal error."), t("See the gateway's log."))

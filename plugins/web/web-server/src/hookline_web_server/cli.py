@@ -126,11 +126,14 @@ def web(
 async def _show_link(host: Host, options: LoginOptions) -> None:
     """Print a link of the running gateway, or start one."""
     from .gateway_lookup import find_running_url, is_gateway_running
+    from .project_folder import use_project
 
     server = host.services[WebServer]
     if not any(channel.name == CHANNEL for channel in host.channels()):
         raise CommandError(await _why_no_pages(host), FAILED)
     running = await find_running_url(host)
+    if options.role == "operator" and not options.json:
+        await use_project(host, is_running=running is not None)
     if running is not None:
         options.show(await server.link(options.person, options.role, url=running))
         return
@@ -146,7 +149,7 @@ async def _show_link(host: Host, options: LoginOptions) -> None:
     # Created first, so that access knows an admin and prints no pairing code for one.
     link = await server.link(options.person, options.role)
     host.services.add(GatewayService, LoginLinkPrinter(server, options, link))
-    await gateway.gateway()
+    await gateway.gateway(needs_model=False)  # the page says how to set one up
 
 
 async def _why_no_pages(host: Host) -> str:

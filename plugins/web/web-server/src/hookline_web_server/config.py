@@ -15,8 +15,8 @@ WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - checked in startup_error
 class TlsConfig(BaseModel):
     """A TLS certificate."""
 
-    cert: Path = Field(description="The certificate chain, a PEM file.")
-    key: Path = Field(description="Its private key, a PEM file.")
+    cert: Path = Field(description="Certificate chain, as a PEM file.")
+    key: Path = Field(description="Private key, as a PEM file.")
 
 
 class WebServerConfig(BaseModel):
@@ -25,11 +25,13 @@ class WebServerConfig(BaseModel):
     listen: str = Field(default="127.0.0.1:8780", description="host:port to listen on.")
     public_url: str | None = Field(
         default=None,
-        description="The URL people open, if it is not http://LISTEN, such as https://example.org "
-        "behind a proxy.",
+        description=(
+            "The address people open, if it is not http://LISTEN, such as https://example.org "
+            "behind a proxy."
+        ),
     )
     hosts: list[str] = Field(
-        default=[], description="Additional host names to accept, with or without a port."
+        default=[], description="More host names to accept, with or without a port."
     )
     trusted_proxies: list[str] = Field(
         default=[],
@@ -38,7 +40,7 @@ class WebServerConfig(BaseModel):
     )
     tls: TlsConfig | None = Field(default=None, description="Serve HTTPS without a proxy.")
     insecure_http: bool = Field(
-        default=False, description="Allow an address that other machines reach without encryption."
+        default=False, description="Let other machines connect without encryption."
     )
 
     @field_validator("listen")

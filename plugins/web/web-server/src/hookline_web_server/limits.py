@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeAlias
 
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, t, tn
 
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 MINUTE = 60.0
@@ -58,7 +58,11 @@ def rate_limit_problem(seconds: float, what: str = "Too many requests.") -> Prob
     """Return the problem with status 429."""
     wait = max(1, int(seconds) + 1)
     return Problem(
-        429, "rate_limited", what, f"Try again in {wait} seconds.", {"Retry-After": str(wait)}
+        429,
+        "rate_limited",
+        what,
+        tn("Try again in {n} second.", "Try again in {n} seconds.", wait),
+        {"Retry-After": str(wait)},
     )
 
 
@@ -82,8 +86,8 @@ class ConcurrencyLimits:
             raise Problem(
                 503,
                 "busy",
-                "The server is handling too many requests.",
-                "Try again in a few seconds.",
+                t("The server is handling too many requests."),
+                t("Try again in a few seconds."),
                 {"Retry-After": "5"},
             ) from None
         is_held = True
@@ -106,9 +110,9 @@ class ConcurrencyLimits:
         if self.streams_per_person[person] >= MAX_STREAMS_PER_PERSON:
             raise rate_limit_problem(5, "Too many streams are open.")
         if self.streams >= MAX_STREAMS:
-            fix = "Try again in a few seconds."
+            fix = t("Try again in a few seconds.")
             later = {"Retry-After": "5"}
-            raise Problem(503, "busy", "Too many streams are open.", fix, later)
+            raise Problem(503, "busy", t("Too many streams are open."), fix, later)
         self.streams += 1
         self.streams_per_person[person] += 1
         try:
@@ -182,10 +186,10 @@ class RequestBody:
 
 
 def _too_large(most: int) -> Problem:
-    text = f"The request is larger than {most:,} bytes."
-    return Problem(413, "too_large", text, "Send less.", {"Connection": "close"})
+    text = t("The request is larger than {most} bytes.", most=most)
+    return Problem(413, "too_large", text, t("Send less."), {"Connection": "close"})
 
 
 def _too_slow() -> Problem:
-    text = "The request took too long to arrive."
-    return Problem(408, "too_slow", text, "Send it again.", {"Connection": "close"})
+    text = t("The request took too long to arrive.")
+    return Problem(408, "too_slow", text, t("Send it again."), {"Connection": "close"})

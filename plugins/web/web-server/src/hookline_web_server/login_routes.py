@@ -5,13 +5,16 @@ The page ``/login#CODE`` posts the code, so that it is in no URL that a server o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json_object
-from hookline_hookspecs.web import Problem, SiteRoute, identity
+from hookline_hookspecs.web import Problem, SiteRoute, identity, language, t
 from hookline_webkit.assets import Assets
+from hookline_webkit.languages import for_page
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
@@ -59,9 +62,10 @@ class LoginPages:
 
     async def page(self, request: Request) -> Response:
         """Return the login page."""
-        theme = request.cookies.get(THEME)
-        chosen = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
-        page = self._assets.text("login.html").replace("{theme}", chosen)
+        page = self._assets.text("login.html")
+        for name, text in _sentences().items():
+            page = page.replace(f"{{{name}}}", escape(text))
+        page = page.replace("{attributes}", _attributes(request.cookies.get(THEME)))
         for name in self._assets.names():
             page = page.replace(f"{{{name}}}", self._assets.url(name))
         return HTMLResponse(page)
@@ -92,14 +96,14 @@ class LoginPages:
         try:
             login = await self._logins.redeem(code, agent, before, switch=switch)
         except OtherPersonLoggedIn as error:
-            fix = "Using it signs you out first."
+            fix = t("Using it signs you out first.")
             raise Problem(409, "other_person", f"{error}.", fix) from None
         if login is None:
             raise Problem(
                 401,
                 "bad_code",
-                "This link has been used already or has expired.",
-                "Run `hookline web` for a new one, or ask the person who sent it.",
+                t("This link has been used already or has expired."),
+                t("Run `hookline web` for a new one, or ask the person who sent it."),
             )
         next_path = local_path(next_path)
         if login.identity.role == "auditor" and next_path == "/":
@@ -119,6 +123,30 @@ class LoginPages:
     async def _current(self, request: Request, sender: RequestSender) -> Any:
         token = self._cookies.read(request, sender)
         return await self._logins.identify(token) if token else None
+
+
+def _sentences() -> dict[str, str]:
+    """Return the sentences of the login page by their places in its HTML."""
+    return {
+        "sign_in": t("Sign in"),
+        "signing_in": t("Signing in…"),
+        "passkey": t("Sign in with a passkey"),
+        "terminal": t("In a terminal on the machine that runs Hookline:"),
+        "paste": t("It prints a link that signs this browser in. Or paste a link here:"),
+        "link": t("Login link"),
+        "javascript": t("Signing in requires JavaScript."),
+    }
+
+
+def _attributes(theme: str | None) -> str:
+    """Return the attributes of the login page: language, theme, and messages of its script."""
+    spoken = language()
+    attributes = {"lang": spoken.code, "dir": spoken.direction}
+    if theme in ("light", "dark"):
+        attributes["data-theme"] = theme
+    if messages := for_page(__package__, spoken.code)["messages"]:
+        attributes["data-messages"] = json.dumps(messages, ensure_ascii=False)
+    return " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
 
 
 def _sender(request: Request) -> RequestSender:

@@ -99,12 +99,27 @@ class Logins:
             raise OtherPersonLoggedIn(
                 f"This link is for {name}, but you are signed in as {before.name}"
             )
+        made = await self._put_device(name, role, agent, before, code)
+        if made is not None:
+            self._audit.add(made.identity, "logged in", 200)
+        return made
+
+    async def sign_in(
+        self, name: str, role: WebRole, agent: str, before: Identity | None
+    ) -> NewLogin | None:
+        """Sign a browser in whose person has been verified. Return None if they were removed."""
+        return await self._put_device(name, role, agent, before)
+
+    async def _put_device(
+        self, name: str, role: WebRole, agent: str, before: Identity | None, code: str = ""
+    ) -> NewLogin | None:
+        """Store a device; with a ``code``, only if that was not used yet."""
         token = secrets.token_urlsafe(TOKEN_BYTES)
         device = secrets.token_hex(8)
         now = self._host.now()
 
         def work(tx: Transaction) -> bool:
-            if not tx.execute("drop_code", digest=_digest(code)):
+            if code and not tx.execute("drop_code", digest=_digest(code)):
                 return False
             tx.execute(
                 "put_device",
@@ -126,7 +141,6 @@ class Logins:
         if identity is None:
             await self.revoke(device)
             return None
-        self._audit.add(identity, "logged in", 200)
         return NewLogin(token, identity)
 
     async def _code(self, code: str) -> Mapping[str, Any] | None:
@@ -136,7 +150,7 @@ class Logins:
         return rows[0] if rows else None
 
     async def _allow(self, name: str, role: str, by: str) -> None:
-        """Allow a person in, and sign out browsers from before they were removed."""
+        """Allow a person in; logins and passkeys from before they were removed end."""
         people = self._host.services.get(PeopleDirectory)
         if people is None:
             return
@@ -144,6 +158,7 @@ class Logins:
         if await people.role(person) == "unknown":
             for one in await self.devices(name):
                 await self.revoke(one.id)
+            await self._host.storage.execute("drop_passkeys", name=name)
         is_auditor = role == "auditor"
         await people.allow(person, admin=role == "operator", by=by, auditor=is_auditor)
 
@@ -194,14 +209,6 @@ class Logins:
             for row in rows
             if name is None or row["name"] == name
         ]
-
-    async def is_logged_in(self, device: str) -> bool:
-        """Return whether a device is still signed in and its person still allowed."""
-        for one in await self.devices():
-            if one.id == device:
-                name = one.person.partition(":")[2]
-                return await self._identity(name, one.role, device) is not None
-        return False
 
     async def revoke(self, device: str) -> bool:
         """Sign a device out. Return False if it was not signed in."""

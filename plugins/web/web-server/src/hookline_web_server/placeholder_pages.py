@@ -8,17 +8,17 @@ from functools import partial
 from typing import Any
 
 from hookline_hookspecs import Page, Route
-from hookline_hookspecs.web import Code, Link, Row, SiteRoute, Table, View
+from hookline_hookspecs.web import N_, Code, Link, Row, SiteRoute, Table, View, t
 
 PAGES = (
-    ("Sessions", "/sessions", 20, "inspect"),
-    ("Plugins", "/plugins", 30, "configure"),
-    ("Insights", "/insights", 40, "insights"),
-    ("Memory", "/memory", 50, "memory"),
-    ("Skills", "/skills", 60, "skills"),
-    ("Schedule", "/schedule", 70, "scheduler"),
-    ("People", "/people", 80, "access"),
-    ("Doctor", "/doctor", 90, "inspect"),
+    (N_("Sessions"), "/sessions", 20, "inspect"),
+    (N_("Plugins"), "/plugins", 30, "configure"),
+    (N_("Insights"), "/insights", 40, "insights"),
+    (N_("Memory"), "/memory", 50, "memory"),
+    (N_("Skills"), "/skills", 60, "skills"),
+    (N_("Schedule"), "/schedule", 70, "scheduler"),
+    (N_("People"), "/people", 80, "access"),
+    (N_("Doctor"), "/doctor", 90, "inspect"),
 )
 """Title, path, order and plugin of each standard page."""
 
@@ -32,5 +32,5 @@ def placeholder_pages() -> Iterable[Route]:
 
 async def _show(title: str, plugin: str, request: Any) -> View:
     row = Row([Link(plugin, f"/plugins/{plugin}"), Code(f"hookline plugins enable {plugin}")])
-    subtitle = f"This page needs the plugin {plugin}, which is off."
-    return View(title, [Table(["Plugin", "Command"], [row])], subtitle)
+    subtitle = t("This page needs the plugin {plugin}, which is off.", plugin=plugin)
+    return View(t(title), [Table([t("Plugin"), t("Command")], [row])], subtitle)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hookline_hookspecs import Check, GatewayService, Host, Plugin, Route, hookimpl
-from hookline_hookspecs.web import SessionBranches, WebServer
+from hookline_hookspecs.web import WebServer
 
 from .config import WebServerConfig
 from .service import SharedServer
-from .session_branches import StoredSessionBranches
 
 
 class WebServerPlugin(Plugin[WebServerConfig]):
@@ -26,7 +25,6 @@ class WebServerPlugin(Plugin[WebServerConfig]):
     def setup(self, host: Host) -> None:
         """Provide the services. The server starts listening when a channel needs it."""
         host.services.provide(WebServer, self.shared)
-        host.services.provide(SessionBranches, StoredSessionBranches(host))
         host.services.add(GatewayService, self)
 
     @hookimpl

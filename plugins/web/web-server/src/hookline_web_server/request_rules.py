@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from hookline_hookspecs.web import Problem
+from hookline_hookspecs.web import Problem, t
 from hookline_webkit.address import is_loopback
 
 from .config import WebServerConfig
@@ -24,7 +24,8 @@ MAX_PATH_BYTES = 8192
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; form-action 'self'; "
+    "img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; frame-src 'self'; "
+    "form-action 'self'; manifest-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
     "trusted-types hookline-worker",
     "X-Content-Type-Options": "nosniff",
@@ -105,8 +106,8 @@ class RequestRules:
         raise Problem(
             403,
             "foreign_origin",
-            "Only Hookline's own pages may change something.",
-            f"Programs: send the header Origin: {sender.origin}.",
+            t("Only Hookline's own pages may change something."),
+            t("Programs: send the header Origin: {origin}.", origin=sender.origin),
         )
 
     def _sender(self, scope: dict[str, Any], headers: dict[bytes, str]) -> RequestSender:
@@ -145,12 +146,17 @@ class RequestRules:
         if _name(host) in self._names and _is_port(host):
             return
         shown = "".join(one for one in host if one.isalnum() or one in ".:-[]_")[:253]
+        line = f'plugins: {{web-server: {{hosts: ["{_name(shown)}"]}}}}'
+        proxy = f"public_url: https://{_name(shown)}"
         raise Problem(
             421,
             "wrong_host",
-            f"This server does not answer to the host name {shown or '(none)'}.",
-            f"To allow it, add to config.yaml: plugins: {{web-server: {{hosts: "
-            f'["{_name(shown)}"]}}}}; behind a proxy: public_url: https://{_name(shown)}',
+            t("This server does not answer to the host name {name}.", name=shown or "(none)"),
+            t(
+                "To allow it, add to config.yaml: {line}; behind a proxy: {proxy}",
+                line=line,
+                proxy=proxy,
+            ),
         )
 
     def _check_origin(
@@ -170,8 +176,8 @@ class RequestRules:
         raise Problem(
             403,
             "foreign_origin",
-            "A page of another site sent this request.",
-            "Open Hookline at its own address. Behind a proxy, set web-server.public_url to it.",
+            t("A page of another site sent this request."),
+            t("Open Hookline at its own address. Behind a proxy, set web-server.public_url to it."),
         )
 
     def _is_own_origin(self, origin: str | None, sender: RequestSender) -> bool:

@@ -15,6 +15,7 @@ from hookline_hookspecs.web import (
     Redirect,
     Renderer,
     View,
+    language,
     view_as_json,
 )
 from starlette.requests import Request
@@ -122,9 +123,9 @@ async def problem_response(
 
 
 def _problem_json(request: Request, problem: Problem) -> Any:
-    """Return a problem as JSON; below ``/v1`` with the fields of OpenAI's errors."""
+    """Return a problem as JSON; outside of ``/api`` with the fields of OpenAI's errors."""
     body = problem.as_json()
-    if request.scope["path"].startswith("/v1/"):
+    if not request.scope["path"].startswith("/api/"):
         kind = _TYPES.get(problem.status, "server_error")
         message = f"{problem.message} {problem.fix}".strip()
         body["error"] |= {"message": message, "type": kind, "param": None}
@@ -135,7 +136,7 @@ def _page(problem: Problem) -> str:
     """Return a page without a renderer."""
     fix = f"<p>{escape(problem.fix)}</p>" if problem.fix else ""
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<!doctype html><html lang="{language().code}"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
         'content="light dark"><title>Hookline</title>'
         f"<h1>{problem.status}</h1><p>{escape(problem.message)}</p>{fix}"

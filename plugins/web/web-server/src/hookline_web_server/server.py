@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from hookline_hookspecs import HooklineError, Host
-from hookline_hookspecs.web import Problem, SiteRoute
+from hookline_hookspecs.web import Problem, SiteRoute, t
 from hookline_webkit.listener import Listener
 
 from .application import SENDER, WebApplication
@@ -25,6 +25,8 @@ from .limits import MAX_REQUESTS, MAX_STREAMS
 from .login_routes import LoginPages
 from .logins import Logins
 from .metrics import HttpMetrics
+from .passkey_routes import PasskeyRoutes
+from .passkeys import Passkeys
 from .request_rules import RequestSender
 
 IDLE_SECONDS = 75.0
@@ -64,13 +66,17 @@ class HttpServer:
         self._login = LoginPages(
             logins, self._cookies, self.application.rules, self.application.rates
         )
+        passkeys = Passkeys(host, logins, audit)
+        self._passkeys = PasskeyRoutes(
+            passkeys, logins, self._cookies, self.application.rules, self.application.rates
+        )
         self._listener: Listener | None = None
         self._watch_task: asyncio.Task[None] | None = None
         self.port = config.address.port
 
     def routes(self) -> list[SiteRoute]:
         """Return the plugin's own routes."""
-        return [*self.health.routes(), *self._login.routes()]
+        return [*self.health.routes(), *self._login.routes(), *self._passkeys.routes()]
 
     async def start(self) -> None:
         """Start listening. Raises ``HooklineError`` or ``OSError``."""
@@ -154,7 +160,9 @@ class HttpServer:
         token = self._cookies.read(request, sender)
         who = await self._logins.identify(token) if token else None
         if who is None:
-            raise Problem(401, "unauthorized", "You are not signed in.", "Run `hookline web`.")
+            raise Problem(
+                401, "unauthorized", t("You are not signed in."), t("Run `hookline web`.")
+            )
         if not who.is_operator:
             raise Problem(403, "forbidden", "Only an admin may read the metrics.")
 

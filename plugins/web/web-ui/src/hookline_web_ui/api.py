@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hookline_hookspecs import Conversations, HooklineError, Inspection, Route
+from hookline_hookspecs import Command, Conversations, HooklineError, Inspection, Route
 from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
-from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json_object
-from hookline_hookspecs.web import Problem, SiteRoute, TurnViews, identity, view_as_json
+from hookline_hookspecs.web import (
+    Identity,
+    Problem,
+    SiteRoute,
+    TurnViews,
+    identity,
+    t,
+    translate,
+    view_as_json,
+)
 
 from .branch import branch
 from .export import jsonl, markdown
 from .files import MAX_FILE_BYTES
+from .json_body import read_body
 from .message_sender import MAX_MESSAGE_CHARS
-from .session_owner import is_mine
+from .session_owner import CHANNEL, is_mine
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,6 +40,7 @@ MAX_JSON_BYTES = 4_000_000
 MAX_POSTS_PER_MINUTE = 60
 """POST requests of a person to one route."""
 MAX_TITLE_CHARS = 200
+MAX_FOLDER_CHARS = 60
 DOWNLOAD_HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
 
 
@@ -51,13 +60,20 @@ class Api:
             ("GET", "/api/commands/complete", self.complete),
             ("GET", "/api/sessions", self.sessions),
             ("GET", session, self.session),
-            ("PATCH", session, self.rename),
+            ("PATCH", session, self.change),
             ("DELETE", session, self.delete),
             ("GET", f"{session}/export", self.export),
             ("POST", f"{session}/messages", self.message),
+            ("DELETE", f"{session}/queue/{{message}}", self.withdraw),
             ("POST", f"{session}/stop", self.stop),
+            ("GET", f"{session}/questions/{{question}}", self.question),
             ("POST", f"{session}/answer", self.answer),
             ("POST", f"{session}/branch", self.branch),
+            ("POST", f"{session}/versions", self.version),
+            ("GET", "/api/settings", self.new_settings),
+            ("POST", "/api/folders", self.folder),
+            ("GET", f"{session}/settings", self.settings),
+            ("POST", f"{session}/settings", self.set),
             ("POST", f"{session}/speech", self.speech),
             ("GET", f"{session}/turns/{{turn}}", self.turn),
             ("GET", "/api/files/{id}", self.file),
@@ -65,7 +81,7 @@ class Api:
             ("POST", "/api/push", self.subscribe),
             ("DELETE", "/api/push", self.unsubscribe),
         ):
-            most = MAX_JSON_BYTES if handler == self.message else 100_000
+            most = MAX_JSON_BYTES if handler in (self.message, self.version) else 100_000
             rate = MAX_POSTS_PER_MINUTE if method == "POST" else 0
             register(SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate))
         upload = self.upload
@@ -90,11 +106,14 @@ class Api:
         return _json(
             {
                 "boot": hub.boot,
+                "now": self._host.now(),
                 "cursor": hub.cursor,
                 "person": who.person,
                 "name": who.name,
                 "role": who.role,
                 "model": model,
+                "share": await self._pages.shared_links.may_share(who.name),
+                "settings": (await self._pages.people_settings.read(who.name)).model_dump(),
                 "voice": voice,
                 "questions": await self._pages.questions.inbox(who),
                 "limits": {"file": MAX_FILE_BYTES, "text": MAX_MESSAGE_CHARS},
@@ -110,16 +129,17 @@ class Api:
 
     async def commands(self, request: Request) -> Response:
         """``GET /api/commands``."""
-        identity(request)
-        found = self._host.services[Conversations].commands()
+        who = identity(request)
+        known = self._host.services[Conversations].commands()
+        found = [one for one in known if is_offered(who, one)]
         return _json(
             {
                 "commands": [
                     {
                         "name": one.name,
-                        "help": one.help,
+                        "help": translate(one.help),
                         "aliases": list(one.aliases),
-                        "theme": one.category,
+                        "theme": t(one.category),
                         "immediate": one.immediate,
                         "audience": one.audience,
                         "completes": one.complete is not None,
@@ -139,10 +159,10 @@ class Api:
         found = next((one for one in known if name in (one.name, *one.aliases)), None)
         items: list[dict[str, str]] = []
         mine = is_mine(who, (row["channel"], row["chat_id"]))
-        may = found is not None and mine and (who.is_operator or found.audience != "operator")
+        may = found is not None and mine and is_offered(who, found)
         if may and found is not None and found.complete is not None:
             pairs = await found.complete(session, typed)
-            items = [{"text": text, "help": about} for text, about in pairs]
+            items = [{"text": text, "help": translate(about)} for text, about in pairs]
         return _json({"items": items})
 
     # Notifications
@@ -154,12 +174,12 @@ class Api:
 
     async def subscribe(self, request: Request) -> Response:
         """``POST /api/push``."""
-        await self._pages.push.subscribe(identity(request), await _body(request))
+        await self._pages.push.subscribe(identity(request), await read_body(request))
         return _json({}, 201)
 
     async def unsubscribe(self, request: Request) -> Response:
         """``DELETE /api/push``."""
-        endpoint = str((await _body(request)).get("endpoint", ""))
+        endpoint = str((await read_body(request)).get("endpoint", ""))
         await self._pages.push.unsubscribe(identity(request), endpoint)
         return _json({})
 
@@ -175,13 +195,17 @@ class Api:
         who, id_ = identity(request), _id(request)
         return _json(await self._pages.reader.snapshot(who, id_, request.query_params))
 
-    async def rename(self, request: Request) -> Response:
+    async def change(self, request: Request) -> Response:
         """``PATCH /api/sessions/{id}``."""
         who, id_ = identity(request), _id(request)
-        title = (await _body(request)).get("title")
-        if not isinstance(title, str) or not 0 < len(title.strip()) <= MAX_TITLE_CHARS:
-            raise _bad(f"The title must have 1 to {MAX_TITLE_CHARS} characters.")
-        await self._pages.rename(who, id_, " ".join(title.split()))
+        body = await read_body(request)
+        title, place = body.get("title"), _place(body)
+        if "title" in body or not place:
+            if not isinstance(title, str) or not 0 < len(title.strip()) <= MAX_TITLE_CHARS:
+                raise _bad(f"The title must have 1 to {MAX_TITLE_CHARS} characters.")
+            await self._pages.rename(who, id_, " ".join(title.split()))
+        if place:
+            await self._pages.put(who, id_, place)
         row = await self._pages.reader.row(who, id_)
         return _json({"session": self._pages.reader.as_json(who, row)})
 
@@ -210,32 +234,68 @@ class Api:
     async def message(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/messages``."""
         who, id_ = identity(request), _id(request)
-        accepted = await self._pages.sender.message(who, id_, await _body(request))
+        accepted = await self._pages.sender.message(who, id_, await read_body(request))
         return _json(accepted, 202)
+
+    async def withdraw(self, request: Request) -> Response:
+        """``DELETE /api/sessions/{id}/queue/{message}``."""
+        who, id_ = identity(request), _id(request)
+        return _json(await self._pages.sender.withdraw(who, id_, request.path_params["message"]))
 
     async def stop(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/stop``."""
         stopped = await self._pages.sender.stop(identity(request), _id(request))
         return _json({"stopped": stopped}, 202)
 
+    async def question(self, request: Request) -> Response:
+        """``GET /api/sessions/{id}/questions/{question}``."""
+        who, id_ = identity(request), _id(request)
+        question = request.path_params["question"]
+        return _json(await self._pages.questions.whole(who, id_, question))
+
     async def answer(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/answer``."""
         who, id_ = identity(request), _id(request)
-        await self._pages.sender.answer(who, id_, await _body(request))
+        await self._pages.sender.answer(who, id_, await read_body(request))
         return _json({}, 202)
 
     async def branch(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/branch``."""
         who, id_ = identity(request), _id(request)
-        before = (await _body(request)).get("before")
+        before = (await read_body(request)).get("before")
         made = await branch(self._host, self._pages.reader, self._pages.files, who, id_, before)
         await self._pages.tell_session(made["id"])
         return _json(made, 201)
 
+    async def version(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/versions``."""
+        who, id_ = identity(request), _id(request)
+        made = await self._pages.versions.create(who, id_, await read_body(request))
+        await self._pages.tell_session(made)
+        return _json({"id": made}, 201)
+
+    async def new_settings(self, request: Request) -> Response:
+        """``GET /api/settings``: those of a new chat."""
+        return _json(await self._pages.settings.read(identity(request), ""))
+
+    async def folder(self, request: Request) -> Response:
+        """``POST /api/folders``: check a path that a person has written for a chat."""
+        path = (await read_body(request)).get("path")
+        return _json({"path": await self._pages.folders.checked(identity(request), path)})
+
+    async def settings(self, request: Request) -> Response:
+        """``GET /api/sessions/{id}/settings``."""
+        return _json(await self._pages.settings.read(identity(request), _id(request)))
+
+    async def set(self, request: Request) -> Response:
+        """``POST /api/sessions/{id}/settings``."""
+        await self._pages.settings.change(identity(request), _id(request), await read_body(request))
+        return _json({}, 202)
+
     async def speech(self, request: Request) -> Response:
         """``POST /api/sessions/{id}/speech``."""
         who, id_ = identity(request), _id(request)
-        message = (await _body(request)).get("message")
+        message = (await read_body(request)).get("message")
         return _json({"files": await self._pages.speech(who, id_, message)}, 201)
 
     async def turn(self, request: Request) -> Response:
@@ -254,7 +314,7 @@ class Api:
             if view is not None:
                 title, parts = title or view.title, [*parts, *view.parts]
         if not parts:
-            raise Problem(404, "not_found", "No details were recorded for this turn.")
+            raise Problem(404, "not_found", t("No details were recorded for this turn."))
         return _json({"type": "view", "title": title, "parts": view_as_json(parts)})
 
     # Files
@@ -280,6 +340,11 @@ class Api:
         return FileResponse(path, media_type=file["mime"], headers=headers)
 
 
+def is_offered(who: Identity, command: Command) -> bool:
+    """Return whether a command works here for this person."""
+    return command.channel in ("", CHANNEL) and (who.is_operator or command.audience != "operator")
+
+
 def _json(value: Any, status: int = 200) -> Response:
     from starlette.responses import Response
 
@@ -288,26 +353,28 @@ def _json(value: Any, status: int = 200) -> Response:
     return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
 
 
+def _place(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where a chat shall be in the list. Raises :class:`Problem` (400)."""
+    place: dict[str, Any] = {}
+    for name in ("pinned", "archived"):
+        if name in body:
+            if not isinstance(body[name], bool):
+                raise _bad(f"{name} must be true or false.")
+            place[name] = int(body[name])
+    if "folder" in body:
+        folder = body["folder"]
+        if not isinstance(folder, str) or len(folder) > MAX_FOLDER_CHARS:
+            raise _bad(f"The name of a folder can have {MAX_FOLDER_CHARS} characters at most.")
+        place["folder"] = " ".join(folder.split())
+    return place
+
+
 def _id(request: Request) -> str:
     return str(request.path_params["id"])
 
 
 def _bad(message: str) -> Problem:
     return Problem(400, "bad_request", message)
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a body. Raises :class:`Problem` (415, 400)."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    text = await request.body()
-    if not text:
-        return {}
-    if kind != "application/json":
-        raise Problem(415, "not_json", "Send the body as application/json.")
-    try:
-        return await parse_off_loop(partial(read_json_object, any_text=True), text)
-    except InvalidJson as error:
-        raise _bad(f"The body is {error}.") from None
 
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:

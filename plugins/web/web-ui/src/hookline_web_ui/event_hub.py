@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from hookline_hookspecs.web import Identity
+from hookline_hookspecs.web import ENGLISH, Identity, Language, language, speaking
 
+from .page_language import TRANSLATED_EVENTS, translated_event
 from .session_owner import Chat, may_see
 
 MAX_EVENTS_PER_SESSION, MAX_RING_BYTES = 4096, 4_000_000
@@ -33,7 +34,8 @@ class Event:
     """An encoded event.
 
     ``data`` is for the person ``to``, who may answer it, and if ``operators`` also for each of
-    them; ``others`` is for all others. Without ``others``, ``data`` is for all.
+    them; ``others`` is for all others. Without ``others``, ``data`` is for all. If ``translated``,
+    each reads it in the language of their page.
     """
 
     n: int
@@ -43,11 +45,16 @@ class Event:
     others: bytes | None = None
     to: str = ""
     operators: bool = False
+    translated: bool = False
 
     def for_(self, who: Identity) -> bytes:
         """Return the bytes for this person."""
         is_asked = who.person == self.to or (self.operators and who.is_operator)
         return self.data if self.others is None or is_asked else self.others
+
+
+UNFOLLOWED = b"followed: no\n"
+"""A field before an event of a session that the stream does not follow."""
 
 
 @dataclass(slots=True)
@@ -93,6 +100,7 @@ class Stream:
     starts: dict[str, int | None]
     at: int
     ended: bool = False
+    language: Language = ENGLISH
     _waiting: asyncio.Future[None] | None = None
 
     def wake(self) -> None:
@@ -181,7 +189,8 @@ class EventHub:
         self.n += 1
         own = self.encoded(fields)
         rest = self.encoded(others) if others is not None else None
-        event = Event(self.n, session, chat, own, rest, to, operators)
+        translated = fields["type"] in TRANSLATED_EVENTS
+        event = Event(self.n, session, chat, own, rest, to, operators, translated)
         ring = self._rings.get(session)
         if ring is None:
             ring = self._rings[session] = Ring(lost=self._forgotten)
@@ -217,7 +226,7 @@ class EventHub:
 
         Wide events of other sessions are sent from ``since`` on.
         """
-        stream = Stream(who, starts, since)
+        stream = Stream(who, starts, since, language=language())
         self._all.add(stream)
         for session in starts:
             self._streams.setdefault(session, set()).add(stream)
@@ -293,7 +302,7 @@ class EventHub:
     def _joined(self, stream: Stream, found: list[Event], again: list[str]) -> bytes:
         if len(found) > 1:
             found.sort(key=lambda event: event.n)
-        parts = [event.for_(stream.who) for event in found]
+        parts = [_framed(stream, event) for event in found]
         parts += [self.resync(session) for session in again]
         return b"".join(parts)
 
@@ -301,3 +310,16 @@ class EventHub:
         """Return the event that makes a page load a snapshot."""
         event = {"type": "resync", "session": session, "turn": None, "cursor": self.cursor}
         return self.encoded(event)
+
+
+def _framed(stream: Stream, event: Event) -> bytes:
+    """Return the bytes of an event for a stream.
+
+    A page must not take an event of a session that it does not follow yet for the newest one that
+    it has of it: those before would be lost when it follows the session.
+    """
+    data = event.for_(stream.who)
+    if event.translated and stream.language is not ENGLISH:
+        with speaking(stream.language):
+            data = translated_event(data)
+    return data if event.session in stream.starts else UNFOLLOWED + data

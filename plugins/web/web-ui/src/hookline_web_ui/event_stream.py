@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, t
 
 from .event_hub import EventHub
 from .session_reader import SessionReader
@@ -31,7 +31,7 @@ async def events(
 
     if hub.closed:
         later = {"Retry-After": "2"}
-        raise Problem(503, "stopping", "Hookline is stopping.", "Try again.", later)
+        raise Problem(503, "stopping", t("Hookline is stopping."), t("Try again."), later)
     last = request.headers.get("last-event-id") or request.query_params.get("last", "")
     named = [one for one in request.query_params.get("sessions", "").split(",") if one]
     starts: dict[str, int | None] = {}

@@ -44,6 +44,8 @@ def _parts(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
             yield f"## {who}"
             speaker = who
         yield from filter(None, map(_block, message["blocks"]))
+        if message.get("error"):
+            yield f"> {message['error']}"
 
 
 def _block(block: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from hookline_channelkit import FileTooLarge, MediaStore
 from hookline_hookspecs import Attachment, Audio, Host, Reply
 from hookline_hookspecs.file_origins import received_file_origins
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, t
 
 from .session_owner import CHANNEL, Chat, is_uuid, may_see, owner
 
@@ -59,9 +59,9 @@ class Files:
             else:
                 saved = await self._media.save_attachment(data, name)
         except FileTooLarge as error:
-            raise Problem(413, "too_large", str(error), "Send a smaller file.") from None
+            raise Problem(413, "too_large", str(error), t("Send a smaller file.")) from None
         except OSError as error:
-            why = f"Could not store the file: {error.strerror or error}."
+            why = t("Could not store the file: {error}.", error=error.strerror or error)
             raise Problem(507, "not_stored", why) from None
         row = await self._row(id_, who.name, saved, "in", None, None)
         row["name"] = name if voice and name else row["name"] or name
@@ -110,7 +110,9 @@ class Files:
         for id_ in ids:
             found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
             if not found or found[0]["owner"] != who.name or found[0]["side"] != "in":
-                raise Problem(404, "no_file", f"File {id_} not found.", "Upload it again.")
+                raise Problem(
+                    404, "no_file", t("File {id} not found.", id=id_), t("Upload it again.")
+                )
             row = found[0]
             if row["kind"] == "voice":
                 # The page uploads as voice only what it recorded.
@@ -201,11 +203,18 @@ class Files:
             found.setdefault((row["turn_id"], row["side"]), []).append(as_json(row))
         return found
 
-    async def again(self, who: Identity, session_id: str, turn_id: str) -> list[dict[str, Any]]:
-        """Return copies of a message's files for another message; missing ones are left out."""
+    async def again(
+        self, who: Identity, session_id: str, turn_id: str, kept: Sequence[Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return copies of a message's files for another message; missing ones are left out.
+
+        ``kept`` are the ids of those to copy; None means all.
+        """
         made = []
         for row in await self._storage.fetch("files_of", session_id=session_id):
             if row["turn_id"] != turn_id or row["side"] != "in":
+                continue
+            if kept is not None and row["id"] not in kept:
                 continue
             data, is_voice = _read(Path(row["path"])), row["kind"] == "voice"
             with suppress(Problem):
@@ -214,6 +223,11 @@ class Files:
                 made.append(stored[0])
         return made
 
+    async def at(self, who: Identity, paths: Iterable[str]) -> list[dict[str, Any]]:
+        """Return this person's uploads that are stored at these paths."""
+        found = [row for path in paths for row in await self._storage.fetch("file_at", path=path)]
+        return [as_json(row) for row in found if row["owner"] == who.name]
+
     async def get(self, who: Identity, id_: str) -> tuple[Path, dict[str, Any]]:
         """Return path and data of a file that the person may have.
 
@@ -221,10 +235,10 @@ class Files:
         """
         found = await self._storage.fetch("file", id=id_) if is_uuid(id_) else []
         if not found or not _may_have(who, found[0]):
-            raise Problem(404, "not_found", "File not found.")
+            raise Problem(404, "not_found", t("File not found."))
         path = Path(found[0]["path"])
         if not await asyncio.to_thread(path.is_file):
-            raise Problem(410, "gone", "The file has been deleted.")
+            raise Problem(410, "gone", t("The file has been deleted."))
         return path, as_json(found[0])
 
     async def forget(self, session_id: str) -> None:

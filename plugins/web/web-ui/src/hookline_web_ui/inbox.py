@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from hookline_hookspecs import Page, Route
 from hookline_hookspecs.visible_text import on_one_line
-from hookline_hookspecs.web import Problem, Redirect, RequestLike, SiteRoute, identity, read_form
+from hookline_hookspecs.web import (
+    Problem,
+    Redirect,
+    RequestLike,
+    SiteRoute,
+    identity,
+    query_params,
+    read_form,
+    t,
+)
+
+from .session_names import session_name
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -41,21 +52,27 @@ class Inbox:
         register(SiteRoute("POST", PATH, self.answer, auth="person"))
 
     async def show(self, request: RequestLike) -> Response:
-        """``GET /inbox``."""
-        questions = await self._pages().questions.inbox(identity(request))
-        return self._front.html.inbox(request, questions)
+        """``GET /inbox``, or ``/inbox?show=ID`` with all of a question."""
+        whole = query_params(request).get("show", "")
+        questions = await self._pages().questions.inbox(identity(request), whole=whole)
+        for one in questions:
+            one["name"] = await session_name(self._pages().host, one["session"])
+        return await self._front.html.inbox(request, questions)
 
     async def answer(self, request: RequestLike) -> Redirect:
         """``POST /inbox``: answer the question ``question`` of ``session`` with ``choice``."""
         who, form = identity(request), await read_form(request)
         choice = form.get("choice") or _values(form)
         answer = {"question": form.get("question", ""), "choice": choice}
+        answer["shown"] = form.get("shown", "")
         try:
             outcome = await self._pages().sender.answer(who, form.get("session", ""), answer)
         except Problem as problem:
             return Redirect(PATH, problem.message, "bad")
         shown = on_one_line(outcome, MAX_OUTCOME_CHARS)
-        return Redirect(PATH, shown or f"Answered: {on_one_line(choice, MAX_OUTCOME_CHARS)}.")
+        return Redirect(
+            PATH, shown or t("Answered: {choice}.", choice=on_one_line(choice, MAX_OUTCOME_CHARS))
+        )
 
 
 def _values(form: Mapping[str, str]) -> str:

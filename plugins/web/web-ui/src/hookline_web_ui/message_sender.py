@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from hookline_hookspecs import Conversations, Host, Inbound
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs import Conversations, GatewayHost, Host, Inbound
+from hookline_hookspecs.web import Identity, Problem, t
 
 from .files import MAX_FILES, Files
 from .live_turns import LiveTurns
@@ -17,6 +17,7 @@ from .questions import PageQuestions
 from .remote_turns import RemoteTurns
 from .session_owner import CHANNEL, Chat, chat_of, is_mine, is_uuid
 from .session_reader import SessionReader, turn_question
+from .work_folders import ChatFolders
 
 MAX_MESSAGE_CHARS = 400_000
 MODES = ("send", "queue", "steer")
@@ -36,9 +37,13 @@ class MessageSender:
         files: Files,
         questions: PageQuestions,
         remote_turns: RemoteTurns,
+        command_received: Callable[[str], None],
+        folders: ChatFolders,
     ) -> None:
         self._host, self._live, self._reader = host, live, reader
         self._files, self._questions, self._remote_turns = files, questions, remote_turns
+        self._command_received = command_received
+        self._folders = folders
         self._new: OrderedDict[str, str] = OrderedDict()
         """Owners of new chats, by session."""
 
@@ -57,12 +62,15 @@ class MessageSender:
         if not isinstance(text, str) or not isinstance(ids, list) or mode not in MODES:
             raise _bad("text must be a string, files a list of ids, and mode send, queue or steer.")
         if len(text) > MAX_MESSAGE_CHARS or len(ids) > MAX_FILES:
-            limits = f"{MAX_MESSAGE_CHARS:,} characters and {MAX_FILES} files"
             raise Problem(
                 413,
                 "too_large",
-                f"A message can have at most {limits}.",
-                "Send it as a file or in parts.",
+                t(
+                    "A message can have at most {characters} characters and {files} files.",
+                    characters=MAX_MESSAGE_CHARS,
+                    files=MAX_FILES,
+                ),
+                t("Send it as a file or in parts."),
             )
         if not text.strip() and not ids:
             raise _bad("The message is empty.")
@@ -72,12 +80,23 @@ class MessageSender:
         has_turn = self._live.state(session_id) in ("running", "asking")
         steers = mode == "steer" and has_turn and not attachments
         content = f"/steer {text}" if steers and not is_command else text
+        if session_id in self._new and who.is_operator:
+            await self._folders.begin(session_id)
         inbound = self._inbound(who, chat, session_id, str(message_id), content)
+        inbound = await self._folders.placed(inbound)
+        if is_command and not self._is_immediate(text):
+            self._command_received(inbound.message_id)
         known = not await self._host.receive(replace(inbound, attachments=attachments))
         if not known:
             names = [getattr(one, "name", "voice") for one in attachments]
             self._announce(inbound, text, names, is_command, steers and not is_command)
         return {"known": known, "session": session_id}
+
+    def _is_immediate(self, text: str) -> bool:
+        """Return whether a command runs at once, so that it leaves the history alone."""
+        name = text.split(None, 1)[0]
+        commands = self._host.services[Conversations].commands()
+        return any(one.immediate for one in commands if name in (one.name, *one.aliases))
 
     def _announce(
         self, inbound: Inbound, text: str, files: list[str], command: bool, steer: bool
@@ -132,12 +151,12 @@ class MessageSender:
             return session_id, chat_of(who.name)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) or row["kind"] != "chat":
-            why = "You cannot write in this session."
-            raise Problem(409, "read_only", why, "Branch it to continue in your own chat.")
+            why = t("You cannot write in this session.")
+            raise Problem(409, "read_only", why, t("Branch it to continue in your own chat."))
         if row["ended"] is not None and row["successor"]:
             return await self._place(who, row["successor"])
         if row["ended"] is not None:
-            raise Problem(409, "ended", "This session has ended.", "Start a new chat.")
+            raise Problem(409, "ended", t("This session has ended."), t("Start a new chat."))
         return row["id"], chat
 
     async def _chat_with(self, session_id: str) -> Chat | None:
@@ -147,12 +166,37 @@ class MessageSender:
                 return rows[0]["channel"], rows[0]["chat_id"]
         return None
 
+    async def require_own(self, who: Identity, session_id: str) -> str:
+        """Return the session in which the person's next message runs. Raises :class:`Problem`."""
+        return (await self._place(who, session_id))[0]
+
+    async def command(self, who: Identity, session_id: str, text: str, prefix: str) -> None:
+        """Send a slash command that the chat does not show. Raises :class:`Problem`."""
+        session_id, chat = await self._place(who, session_id)
+        inbound = self._inbound(who, chat, session_id, f"{prefix}{uuid4()}", text)
+        await self._host.receive(await self._folders.placed(inbound))
+
+    async def withdraw(self, who: Identity, session_id: str, message_id: str) -> dict[str, Any]:
+        """Take a message back that is still queued; return its ``text`` and ``files``.
+
+        Raises :class:`Problem` (404, 403, 409).
+        """
+        row = await self._reader.row(who, session_id)
+        chat = (row["channel"], row["chat_id"])
+        if not is_mine(who, chat):
+            raise Problem(403, "forbidden", t("Only the owner of the chat can change its queue."))
+        text, paths = await self._reader.queued(message_id)
+        if not await self._host.services[GatewayHost].withdraw(*chat, message_id):
+            raise Problem(409, "begun", t("This message is no longer queued."))
+        self._live.unqueued(session_id, chat, message_id)
+        return {"text": text, "files": await self._files.at(who, paths)}
+
     async def stop(self, who: Identity, session_id: str) -> bool:
         """Stop the running turn; return False if there is none. Raises :class:`Problem`."""
         row = await self._reader.row(who, session_id)
         chat = (row["channel"], row["chat_id"])
         if not is_mine(who, chat) and not who.is_operator:
-            raise Problem(403, "forbidden", "Only the owner of the chat can stop it.")
+            raise Problem(403, "forbidden", t("Only the owner of the chat can stop it."))
         inbound = Inbound(*chat, who.name, uuid4().hex, "/stop", session_id=session_id)
         stopped = await self._host.services[Conversations].stop(inbound)
         return stopped or self._remote_turns.stop(session_id, chat, who.name)
@@ -162,16 +206,16 @@ class MessageSender:
 
         Raises :class:`Problem` (404, 403, 400, 409).
         """
-        id_, choice = body.get("question"), body.get("choice")
-        if not isinstance(id_, str) or not isinstance(choice, str):
-            raise _bad("question and choice must be strings.")
+        id_, choice, shown = body.get("question"), body.get("choice"), body.get("shown") or ""
+        if not (isinstance(id_, str) and isinstance(choice, str) and isinstance(shown, str)):
+            raise _bad("question, choice and shown must be strings.")
         prompt = self._questions.find_prompt(who, id_)
         if prompt is not None and prompt.session == session_id:
             label = _label(prompt.shown, choice)
             self._questions.end_prompt(prompt, who.person, label)
             await self._press(who, prompt.chat, session_id, id_, label)
             return ""
-        answered = await self._questions.answer(who, session_id, id_, choice)
+        answered = await self._questions.answer(who, session_id, id_, choice, shown)
         if answered is not None:
             return answered.outcome
         await self._answer_turn(who, await self._reader.row(who, session_id), id_, choice)
@@ -184,9 +228,9 @@ class MessageSender:
         turn, chat = id_.removesuffix("-reply"), (row["channel"], row["chat_id"])
         found = await self._host.storage.fetch("turn", id=turn) if turn != id_ else []
         if not found or found[0]["session_id"] != row["id"]:
-            raise Problem(404, "not_found", "Question not found.")
+            raise Problem(404, "not_found", t("Question not found."))
         if not is_mine(who, chat):
-            raise Problem(403, "not_asked", "Only the person who was asked can answer.")
+            raise Problem(403, "not_asked", t("Only the person who was asked can answer."))
         if not row["question"] or not await self._reader.is_last_turn(row["id"], turn):
             raise Problem(409, "answered", ANSWERED)
         label = _label(turn_question(row, turn, who), choice)
@@ -212,7 +256,10 @@ def _label(question: Mapping[str, Any], choice: str) -> str:
             return str(one["label"])
     named = ", ".join(one["label"] for one in question["choices"])
     raise Problem(
-        400, "no_choice", f"{choice!r} is not one of the choices.", f"Send one of: {named}."
+        400,
+        "no_choice",
+        t("“{choice}” is not one of the choices.", choice=choice),
+        t("Send one of: {named}.", named=named),
     )
 
 

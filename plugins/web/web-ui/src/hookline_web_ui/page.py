@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import (
     Context,
@@ -18,20 +18,30 @@ from hookline_hookspecs import (
     Turn,
 )
 from hookline_hookspecs.speech import ReadAloud
-from hookline_hookspecs.web import Identity, Problem, WebServer
+from hookline_hookspecs.web import Identity, Problem, WebServer, t
 from hookline_webkit.relay import Relay
 
+from .chat_settings import ChatSettings
 from .event_hub import EventHub
 from .files import Files
 from .live_turns import LiveTurn
 from .message_sender import MessageSender
+from .person_settings import PeopleSettings
 from .push import PushNotifications
 from .push_sender import PushSender
 from .questions import PageQuestions
 from .remote_turns import RemoteTurns, SharedLiveTurns
+from .session_names import session_name
 from .session_owner import CHANNEL, Chat, is_mine, owner
-from .session_reader import SessionReader, turn_question
+from .session_reader import SETTING_PREFIX, SessionReader, turn_question
+from .shared_links import SharedLinks
 from .signal_listener import SignalListener, chat
+from .versions import Versions
+from .work_folders import ChatFolders
+from .workspace_files import WorkspaceFiles
+
+if TYPE_CHECKING:
+    from .plugin import WebUiConfig
 
 USAGE = ("input", "cache_read", "cache_write", "output", "reasoning")
 BOOTS = "boots"
@@ -41,20 +51,35 @@ BOOTS = "boots"
 class Pages:
     """The parts that the routes, the hooks and the channel share."""
 
-    def __init__(self, host: Host, push_contact: str = "") -> None:
+    def __init__(self, host: Host, folders: ChatFolders, config: WebUiConfig) -> None:
         self.host = host
-        self.push = PushNotifications(host, PushSender(host, push_contact))
+        self.people_settings = PeopleSettings(host)
+        sender = PushSender(host, config.push_contact)
+        self.push = PushNotifications(host, sender, self.people_settings)
         self.hub = EventHub()
         self.relay = Relay(host, CHANNEL)
         self.live = SharedLiveTurns(self.hub, host.now, self.relay)
         self.files = Files(host)
-        self.questions = PageQuestions(host, self.live, self._question_opened)
+        self.listener = SignalListener(host, self.live, self._began, self._settled)
+        self.questions = PageQuestions(host, self.live, self)
         self.reader = SessionReader(host, self.live, self.files, self.questions)
+        self.shared_links = SharedLinks(host, self.reader, config.share)
         self.remote_turns = RemoteTurns(host, self.live, self, self.relay)
         self.sender = MessageSender(
-            host, self.live, self.reader, self.files, self.questions, self.remote_turns
+            host,
+            self.live,
+            self.reader,
+            self.files,
+            self.questions,
+            self.remote_turns,
+            self.listener.command_received,
+            folders,
         )
-        self.listener = SignalListener(host, self.live, self._began, self._settled)
+        self.versions = Versions(host, self.reader, self.files, self.sender)
+        people = self.people_settings
+        self.settings = ChatSettings(host, self.reader, self.sender, people, folders)
+        self.folders = folders
+        self.workspace_files = WorkspaceFiles(host, self.reader, self.versions, folders)
         self.has_voice = False
         """Whether a plugin turns voice messages into text."""
         self._titles: dict[str, str | None] = {}
@@ -87,9 +112,20 @@ class Pages:
 
     # Turns
 
-    async def _question_opened(self, question: StoredQuestion, session: str) -> None:
-        title = await self.reader.title(session) if session else ""
-        await self.push.question_opened(question, session, title or "")
+    # What :class:`PageQuestions` notifies of
+
+    async def question_opened(self, question: StoredQuestion, session: str) -> None:
+        """Notify of a question by Web Push; its chat's title is that of ``session``."""
+        title = await session_name(self.host, session) if session else ""
+        await self.push.question_opened(question, session, title)
+
+    async def question_closed(self, question: StoredQuestion) -> None:
+        """Withdraw the notification of a question."""
+        await self.push.question_closed(question)
+
+    async def questions_compared(self, open_ids: Collection[str]) -> None:
+        """Withdraw the notifications of all questions but these."""
+        await self.push.close_left_over(open_ids)
 
     def _began(
         self, turn: Turn, found: Callable[[list[dict[str, Any]]], None]
@@ -144,8 +180,8 @@ class Pages:
         await self._tell_result(live, turn.session.id, here, turn.id, fields)
         if turn.session.kind == "chat":
             await self.tell_session(turn.session.id)
-            title = await self.reader.title(turn.session.id)
-            self.host.spawn(self.push.turn_ended(turn, title or ""), "notify of a turn's end")
+            title = await session_name(self.host, turn.session.id)
+            self.host.spawn(self.push.turn_ended(turn, title), "notify of a turn's end")
 
     async def tell_end(
         self, session: str, here: Chat, turn: str, fields: Mapping[str, Any]
@@ -202,6 +238,11 @@ class Pages:
         if own is None and reply.question:
             return reply.id  # the page shows stored questions itself
         session = reply.session.id or await self.reader.told_in(reply)
+        if own is None and (reply.in_reply_to or "").startswith(SETTING_PREFIX):
+            named = {"id": reply.in_reply_to, "text": reply.text}
+            self.live.tell(session, here, "setting", fields=named)
+            await self.tell_session(session)
+            return reply.id
         if own is None and _is_notice(reply):
             notice = {"plugin": "core", "text": reply.text}
             self.live.tell(session, here, "notice", fields=notice)
@@ -254,8 +295,9 @@ class Pages:
         self.live.tell(session, here, "result", fields=event)
 
     async def prune(self) -> None:
-        """Delete unused files."""
+        """Delete unused files, and links to shared chats that have ended."""
         await self.files.prune()
+        await self.shared_links.prune()
 
     async def speech(self, who: Identity, session_id: str, seq: Any) -> list[dict[str, Any]]:
         """Return recordings of an answer, made at the first request.
@@ -272,8 +314,8 @@ class Pages:
             )
         reader = self.host.services.get(ReadAloud)
         if reader is None:
-            fix = "Run `hookline plugins enable voice`."
-            raise Problem(404, "no_voice", "Reading aloud needs a voice plugin.", fix)
+            fix = t("Run `hookline plugins enable voice`.")
+            raise Problem(404, "no_voice", t("Reading aloud needs a voice plugin."), fix)
         name = f"speech:{session_id}:{seq}"
         if known := await self.files.known(name):
             return known
@@ -289,26 +331,54 @@ class Pages:
     async def rename(self, who: Identity, session_id: str, title: str) -> None:
         """Change a session's title. Raises :class:`Problem` (404, 403)."""
         row = await self._theirs(who, session_id)
-        await self.host.set_title(session_id, title)
-        await self.tell_title(session_id, (row["channel"], row["chat_id"]))
+        for version in await self.versions.family(session_id):
+            await self.host.set_title(version, title)
+            await self.tell_title(version, (row["channel"], row["chat_id"]))
+
+    async def put(self, who: Identity, session_id: str, place: Mapping[str, Any]) -> None:
+        """Pin a chat, put it into a folder or archive it. Raises :class:`Problem` (404, 403)."""
+        row = await self.reader.row(who, session_id)
+        if not is_mine(who, (row["channel"], row["chat_id"])):
+            raise Problem(403, "forbidden", t("Only the owner of the chat can change it."))
+        root = row["root"] or row["id"]
+        stored = await self.reader.place(root)
+        await self.host.storage.execute("put_place", id=root, **{**stored, **place})
+        await self.tell_session(session_id)
 
     async def delete(self, who: Identity, session_id: str) -> None:
-        """Delete a session with its files. Raises :class:`Problem` (404, 403, 409)."""
-        row = await self._theirs(who, session_id)
-        if (state := self.reader.state(row)) != "idle":
-            doing = "waiting for an answer" if state == "asking" else "running"
-            why = f"A turn is {doing} in this session."
-            raise Problem(409, "running", why, "Stop it first.")
-        await self.host.services[Inspection].delete_session(session_id)
-        await self.files.forget(session_id)
-        here = (row["channel"], row["chat_id"])
+        """Delete all versions of a chat with their files.
+
+        Raises :class:`Problem` (404, 403, 409).
+        """
+        family = await self.versions.family(session_id)
+        rows = [await self._theirs(who, one) for one in family]
+        for row in rows:
+            if (state := self.reader.state(row)) != "idle":
+                asks = state == "asking"
+                why = (
+                    t("A question is open in this chat.")
+                    if asks
+                    else t("A turn is running in this chat.")
+                )
+                raise Problem(409, "running", why, t("Stop it first."))
+        for row in rows:
+            await self._delete(row)
+
+    async def _delete(self, row: Mapping[str, Any]) -> None:
+        id_, here = row["id"], (row["channel"], row["chat_id"])
+        await self.host.services[Inspection].delete_session(id_)
+        await self.files.forget(id_)
+        await self.host.storage.execute("forget_version", id=id_)
+        await self.host.storage.execute("forget_place", id=id_)
+        await self.folders.forget(id_)
+        await self.shared_links.forget(id_)
         gone = {"row": None, "deleted": True}
-        self.live.tell(session_id, here, "session", fields=gone, wide=True)
+        self.live.tell(id_, here, "session", fields=gone, wide=True)
 
     async def _theirs(self, who: Identity, session_id: str) -> Any:
         row = await self.reader.row(who, session_id)
         if not who.is_operator and not is_mine(who, (row["channel"], row["chat_id"])):
-            raise Problem(403, "forbidden", "Only the owner of the chat can change it.")
+            raise Problem(403, "forbidden", t("Only the owner of the chat can change it."))
         return row
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from hookline_hookspecs import (
     Channel,
     Context,
+    Deny,
     Host,
+    Inbound,
     Job,
     Plugin,
     Route,
@@ -18,24 +20,35 @@ from hookline_hookspecs import (
     hookimpl,
 )
 from hookline_hookspecs.web import Identity, Problem, Renderer
+from hookline_hookspecs.workspaces import WorkFolders
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from .api import Api
     from .front import Front
     from .page import Pages
+    from .setup_page import SetupPage
+    from .work_folders import ChatFolders
 
 
 CHANNEL = "web"
+Sharing: TypeAlias = Literal[False, "operators", "everyone"]
+"""Who may share their chats by a link."""
 
 
 class WebUiConfig(BaseModel):
     """Settings of the page; the address is that of ``web-server``."""
 
+    share: Sharing = Field(
+        default="operators",
+        description=(
+            "Who may share chats by a read-only link: operators, everyone, or false for no one."
+        ),
+    )
     push_contact: str = Field(
         default="",
         pattern="^(|mailto:.+|https://.+)$",
-        description="Whom push services may contact: mailto:… or https://…; some require it.",
+        description="Contact for push services: mailto:… or https://…; some require one.",
     )
 
 
@@ -46,6 +59,7 @@ class WebUi(Plugin[WebUiConfig]):
     _pages: Pages | None = None
 
     _api: Api | None = None
+    _setup: SetupPage | None = None
 
     @property
     def pages(self) -> Pages:
@@ -53,23 +67,33 @@ class WebUi(Plugin[WebUiConfig]):
         if self._pages is None:
             from .page import Pages
 
-            self._pages = Pages(self.host, self.config.push_contact)
+            self._pages = Pages(self.host, self.folders, self.config)
             self._pages.listener.connect()
             self.host.signals.connect("end_of_turn", self._titled)
         return self._pages
 
     @cached_property
+    def folders(self) -> ChatFolders:
+        """The folders that chats work in."""
+        from .work_folders import ChatFolders
+
+        return ChatFolders(self.host)
+
+    @cached_property
     def front(self) -> Front:
         """Renders views as pages."""
         from .front import Front
+        from .person_settings import PeopleSettings
 
-        return Front(self.host, self._sees)
+        return Front(self.host, self._name_of, PeopleSettings(self.host))
 
-    async def _sees(self, who: Identity, session: str) -> bool:
+    async def _name_of(self, who: Identity, session: str) -> str | None:
+        from .session_names import name_of
+
         try:
-            return bool(await self.pages.reader.row(who, session))
+            return name_of(await self.pages.reader.row(who, session))
         except Problem:
-            return False
+            return None
 
     @hookimpl
     def register_channels(self, register: Callable[[Channel], None]) -> None:
@@ -80,18 +104,27 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
-        """Register the chat page, the inbox and ``/api``."""
+        """Register the chat page, the inbox, shared chats and ``/api``."""
         from .api import Api
         from .inbox import Inbox
+        from .settings_page import SettingsPage
+        from .setup_page import SetupPage
+        from .shared_page import SharedPages
+        from .workspace_api import WorkspaceApi
 
         self.front.register(register)
         Inbox(self.front, lambda: self.pages).register(register)
+        SettingsPage(self.front, lambda: self.pages).register(register)
+        SharedPages(self.host, self.front, lambda: self.pages).register(register)
+        self._setup = self._setup or SetupPage(self.host)
+        self._setup.register(register)
         self._api = self._api or Api(self.pages)
         self._api.register(register)
+        WorkspaceApi(lambda: self.pages).register(register)
 
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
-        """Register the job that deletes unused uploads after a day."""
+        """Register the job that deletes unused uploads after a day, and links that have ended."""
         register(Job("unused files", self._prune, every=6 * 3600.0))
 
     async def _prune(self) -> None:
@@ -99,8 +132,14 @@ class WebUi(Plugin[WebUiConfig]):
 
     @hookimpl
     def setup(self, host: Host) -> None:
-        """Provide the renderer of views."""
+        """Provide the renderer of views, and the folders of chats."""
         host.services.provide(Renderer, self.front)
+        host.services.provide(WorkFolders, self.folders)
+
+    @hookimpl
+    async def on_message(self, ctx: Context, inbound: Inbound) -> Inbound | Deny | None:
+        """Run a message in the folder that was chosen for its chat."""
+        return await self.folders.place(inbound) if inbound.channel == CHANNEL else None
 
     @hookimpl
     def start_of_turn(self, ctx: Context, turn: Turn) -> None:

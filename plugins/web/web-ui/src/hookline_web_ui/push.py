@@ -1,30 +1,35 @@
 """Notifications by Web Push: who has subscribed, and of what they are notified.
 
-A browser subscribes once its person turns notifications on. A message names only the chat: no
-argument, no command and no answer leaves this machine.
+A browser subscribes once its person turns notifications on. A message names only the chat, or who
+answered: no argument, no command and no answer leaves this machine.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from hookline_hookspecs import Access, HooklineError, Host, StoredQuestion, Turn
+from hookline_hookspecs import Access, HooklineError, Host, Questions, StoredQuestion, Turn
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.visible_text import on_one_line
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import ENGLISH, Identity, Problem, language, speaking, t
 from hookline_webkit.address import is_loopback
+from hookline_webkit.languages import load
 
+from .person_settings import PeopleSettings
 from .push_sender import PushSender, SubscriptionGone
 from .session_owner import CHANNEL, owner
 
 _KEY = "push:"
 """Begins the keys of subscriptions in the plugin's storage."""
+_NOTIFIED = "notified:"
+"""Begins the keys of the subscriptions that were notified of a question."""
 MAX_SUBSCRIPTIONS = 20
 """Browsers of one person; the oldest is removed for a new one."""
 MAX_ENDPOINT_CHARS = 2_000
@@ -49,6 +54,8 @@ class PushSubscription:
     p256dh: str
     auth: str
     added: float
+    language: str = ""
+    """The language of the page where it was turned on; empty for English."""
 
     @property
     def key(self) -> str:
@@ -64,8 +71,8 @@ class PushSubscription:
 class PushNotifications:
     """Notifies the browsers of people who may answer a question or wait for a turn."""
 
-    def __init__(self, host: Host, sender: PushSender) -> None:
-        self._host, self._sender = host, sender
+    def __init__(self, host: Host, sender: PushSender, settings: PeopleSettings) -> None:
+        self._host, self._sender, self._settings = host, sender, settings
         self._began: OrderedDict[str, float] = OrderedDict()
 
     # Subscribing
@@ -85,7 +92,7 @@ class PushNotifications:
         if at.scheme != "https" and not is_loopback(at.hostname or ""):
             why = why or "its address does not begin with https."
         if why:
-            raise Problem(400, "bad_request", f"The push service cannot be used: {why}")
+            raise Problem(400, "bad_request", t("The push service cannot be used: {why}", why=why))
         await self._host.storage.kv.set(made.key, _as_dict(made))
         mine = sorted((one for one in await self._all() if one.person == who.name), key=_added)
         for old in mine[:-MAX_SUBSCRIPTIONS]:
@@ -125,15 +132,41 @@ class PushNotifications:
         allowed: dict[str, bool] = {}
         for one in subscribed:
             if access is not None and one.person not in allowed:
-                allowed[one.person] = await access.may_answer(question, CHANNEL, one.person)
+                allowed[one.person] = (
+                    await access.may_answer(question, CHANNEL, one.person)
+                    and (await self._settings.read(one.person)).notify_questions
+                )
         chosen = [one for one in subscribed if allowed.get(one.person)]
         is_own = question.channel == CHANNEL and not question.handler
-        message = {
-            "body": f"A question is waiting in {_name(title)}",
-            "path": f"/chat/{session}" if is_own else "/inbox",
-            "tag": question.id,
-        }
-        await self._send(chosen, message)
+        message = {"path": f"/chat/{session}" if is_own else "/inbox", "tag": question.id}
+        if chosen:
+            await self._host.storage.kv.set(_NOTIFIED + question.id, [one.key for one in chosen])
+        await self._send(chosen, lambda: _question_text(_name(title)), message)
+
+    async def question_closed(self, question: StoredQuestion) -> None:
+        """Replace the notification of a question that is closed by who answered it."""
+        store, key = self._host.storage.kv, _NOTIFIED + question.id
+        notified = await store.get(key)
+        if not isinstance(notified, list):
+            return
+        await store.delete(key)
+        answer = question.answer
+        by = on_one_line(answer.by, MAX_TITLE_CHARS) if answer is not None else ""
+        message = {"path": "/inbox", "tag": question.id, "closes": "yes"}
+        chosen = [one for one in await self._all() if one.key in notified]
+        await self._send(chosen, lambda: _answer_text(by), message)
+
+    async def close_left_over(self, open_ids: Collection[str]) -> None:
+        """Withdraw the notifications of questions that were closed while no page was served."""
+        for key in await self._host.storage.kv.keys(_NOTIFIED):
+            question_id = key.removeprefix(_NOTIFIED)
+            if question_id in open_ids:
+                continue
+            question = await self._host.services[Questions].get(question_id)
+            if question is None:
+                await self._host.storage.kv.delete(key)
+            elif question.state != "open":
+                await self.question_closed(question)
 
     def turn_began(self, turn_id: str) -> None:
         """Remember when a turn began."""
@@ -148,19 +181,24 @@ class PushNotifications:
         is_long = began is not None and time.monotonic() - began >= LONG_TURN_SECONDS
         if not is_long or name is None or turn.session.kind != "chat" or turn.stop == "stopped":
             return
-        message = {
-            "body": f"A turn has ended in {_name(title)}",
-            "path": f"/chat/{turn.session.id}",
-            "tag": turn.session.id,
-        }
-        await self._send([one for one in await self._all() if one.person == name], message)
+        if not (await self._settings.read(name)).notify_turns:
+            return
+        message = {"path": f"/chat/{turn.session.id}", "tag": turn.session.id}
+        chosen = [one for one in await self._all() if one.person == name]
+        await self._send(chosen, lambda: _end_text(_name(title)), message)
 
-    async def _send(self, chosen: list[PushSubscription], message: Mapping[str, str]) -> None:
+    async def _send(
+        self, chosen: list[PushSubscription], text: Callable[[], str], message: Mapping[str, str]
+    ) -> None:
+        """Send a message to each browser, with a text in the language of its person."""
         if not chosen or self._sender.problem():
             return
         for one in chosen:
+            code = (await self._settings.read(one.person)).language or one.language
+            with speaking(await asyncio.to_thread(load, code or ENGLISH.code)):
+                body = text()
             try:
-                await self._sender.send(one.for_service(), message)
+                await self._sender.send(one.for_service(), {"body": body, **message})
             except SubscriptionGone:
                 await self._remove(one)
             except HooklineError as error:
@@ -187,10 +225,27 @@ def _read(who: Identity, body: Mapping[str, Any], now: float) -> PushSubscriptio
     fits = all(0 < len(one) <= most for one, most in zip(texts, limits, strict=False))
     if len(texts) < len(found) or not fits:
         raise Problem(400, "bad_request", "Send endpoint, keys.p256dh and keys.auth as strings.")
-    return PushSubscription(who.name, who.device, texts[0], texts[1], texts[2], now)
+    return PushSubscription(
+        who.name, who.device, texts[0], texts[1], texts[2], now, language().code
+    )
 
 
 def _name(title: str) -> str:
     """The chat's title, without what could pass for something else."""
-    shown = on_one_line(redacted(title), MAX_TITLE_CHARS).strip()
-    return f"“{shown}”" if shown else "a chat"
+    return on_one_line(redacted(title), MAX_TITLE_CHARS).strip()
+
+
+def _question_text(chat: str) -> str:
+    if chat:
+        return t("A question is waiting in “{chat}”", chat=chat)
+    return t("A question is waiting in a chat")
+
+
+def _answer_text(by: str) -> str:
+    return t("Answered by {name}", name=by) if by else t("The question is closed")
+
+
+def _end_text(chat: str) -> str:
+    if chat:
+        return t("The answer in “{chat}” is ready", chat=chat)
+    return t("The answer in a chat is ready")

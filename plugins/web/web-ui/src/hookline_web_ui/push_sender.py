@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 import os
 import time
@@ -28,6 +29,8 @@ TTL_SECONDS = 3600
 CLAIM_SECONDS = 12 * 3600
 """Seconds for which a signature is valid; RFC 8292 allows at most 24 hours."""
 SEND_TIMEOUT = 15.0
+TOPIC_CHARS = 32
+"""RFC 8030 allows no more."""
 NO_CONTACT = "mailto:operator@localhost"
 """Sent without a configured contact. Most push services accept it."""
 
@@ -83,6 +86,7 @@ class PushSender:
         """
         endpoint = str(subscription["endpoint"])
         headers, body = await asyncio.to_thread(self._encrypt, endpoint, subscription, message)
+        headers["Topic"] = _topic(message)
         response = await self._host.http.request(
             "POST", endpoint, headers=headers, content=body, timeout=SEND_TIMEOUT
         )
@@ -112,6 +116,13 @@ class PushSender:
         }
         encoded = WebPusher(dict(subscription)).encode(json.dumps(message).encode())
         return headers, bytes(encoded["body"])
+
+
+def _topic(message: Mapping[str, str]) -> str:
+    """Names what the message is about (RFC 8030, section 5.4), without saying it: a push service
+    that still holds an earlier message with the same name replaces it."""
+    digest = hashlib.sha256(message["tag"].encode()).digest()
+    return base64.urlsafe_b64encode(digest)[:TOPIC_CHARS].decode()
 
 
 def _write_once(path: Path, content: bytes) -> None:

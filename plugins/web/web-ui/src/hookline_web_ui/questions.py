@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hookline_hookspecs import Access, Choice, Host, Reply, StoredQuestion, StoreError
 from hookline_hookspecs.drivers import Store
@@ -15,12 +15,15 @@ from hookline_hookspecs.questions import (
     AnswerFailed,
     NoSuchChoice,
     NotAnswerable,
+    NotShown,
     QuestionClosed,
     Questions,
+    abridged_preview,
 )
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, t
 
 from .live_turns import LiveTurns
+from .page_language import translated_question
 from .session_owner import CHANNEL, Chat, is_mine, may_see, owner
 
 MAX_PROMPTS = 256
@@ -44,20 +47,28 @@ class ButtonPrompt:
     shown: dict[str, Any]
 
 
+class QuestionNotifier(Protocol):
+    """Notifies people who look at no page."""
+
+    async def question_opened(self, question: StoredQuestion, session: str) -> None:
+        """Notify of a new question in a session."""
+
+    async def question_closed(self, question: StoredQuestion) -> None:
+        """Withdraw the notification of a question."""
+
+    async def questions_compared(self, open_ids: Collection[str]) -> None:
+        """Withdraw the notifications of all questions but these."""
+
+
 class PageQuestions:
     """Shows the open questions of all sessions on the pages of who may see them.
 
     The store is the truth. This keeps only which questions pages have been told about, to tell
-    them when those close. ``notify`` notifies of a new question in a session.
+    them when those close.
     """
 
-    def __init__(
-        self,
-        host: Host,
-        live: LiveTurns,
-        notify: Callable[[StoredQuestion, str], Coroutine[Any, Any, None]],
-    ) -> None:
-        self._host, self._live, self._notify = host, live, notify
+    def __init__(self, host: Host, live: LiveTurns, notifier: QuestionNotifier) -> None:
+        self._host, self._live, self._notifier = host, live, notifier
         self._shown: dict[str, tuple[str, Chat]] = {}
         """The session and chat of each open question that pages know."""
         self._prompts: OrderedDict[str, ButtonPrompt] = OrderedDict()
@@ -98,6 +109,7 @@ class PageQuestions:
             await self._update(question_id)
         for question in found:
             await self._tell_opened(question)
+        await self._notifier.questions_compared({one.id for one in found})
 
     async def _update(self, question_id: str) -> None:
         question = await self._stored.get(question_id)
@@ -116,16 +128,23 @@ class PageQuestions:
         session = await self._root(question.session)
         name = owner(chat)
         is_for_owner = name is not None and await self._may_answer(question, name)
+        stored = await self._stored.get(question.id)
+        if stored is None or stored.state != "open":  # closed before pages were told of it
+            self._shown.pop(question.id, None)
+            return
         if question.id not in self._shown:
             return  # closed meanwhile
         self._shown[question.id] = ("" if question.handler else session, chat)
         to = f"{CHANNEL}:{name}" if is_for_owner else ""
         self._live.tell_question(session, chat, None, _as_json(question, session), to)
-        self._host.spawn(self._notify(question, session), "notify of a question")
+        notified = self._notifier.question_opened(question, session)
+        self._host.spawn(notified, "notify of a question")
 
     def _tell_closed(self, question: StoredQuestion) -> None:
         if (known := self._shown.pop(question.id, None)) is not None:
             self._live.tell(*known, "answered", wide=True, fields=closing_fields(question))
+            withdrawn = self._notifier.question_closed(question)
+            self._host.spawn(withdrawn, "withdraw a notification")
 
     async def _root(self, session_id: str) -> str:
         """The session in whose chat a question is shown: for a sub-agent, that of its parent."""
@@ -152,21 +171,28 @@ class PageQuestions:
             and await self._root(one.session) == session
         ]
         prompts = [one for one in self._prompts.values() if one.session == session]
-        return found + [{**one.shown, "may_answer": is_mine(who, one.chat)} for one in prompts]
+        return found + [
+            translated_question({**one.shown, "may_answer": is_mine(who, one.chat)})
+            for one in prompts
+        ]
 
-    async def inbox(self, who: Identity) -> list[dict[str, Any]]:
-        """Return the open questions that this person may answer, of all chats, oldest first."""
+    async def inbox(self, who: Identity, *, whole: str = "") -> list[dict[str, Any]]:
+        """Return the open questions that this person may answer, of all chats, oldest first.
+
+        The one with the id ``whole`` has all of its preview, and its ``digest``.
+        """
         found = []
         for one in await self._stored.open():
             if await self._may_answer(one, who.name):
-                found.append(await self._for_person(one, await self._root(one.session), who))
+                row = await self._for_person(one, await self._root(one.session), who)
+                found.append(_with_whole_preview(row, one) if one.id == whole else row)
         return found
 
     async def _for_person(
         self, question: StoredQuestion, session: str, who: Identity
     ) -> dict[str, Any]:
         may = await self._may_answer(question, who.name)
-        return {**_as_json(question, session), "may_answer": may}
+        return translated_question({**_as_json(question, session), "may_answer": may})
 
     def is_open(self, session: str) -> bool:
         """Return whether a session has an open question."""
@@ -175,25 +201,48 @@ class PageQuestions:
 
     # Answering
 
-    async def answer(
-        self, who: Identity, session: str, question_id: str, choice: str
-    ) -> StoredQuestion | None:
-        """Answer a stored question and return it; None if there is none with this id.
+    async def whole(self, who: Identity, session: str, question_id: str) -> dict[str, Any]:
+        """Return a question with all of its preview, and the ``digest`` with which it is accepted.
 
-        Raises :class:`Problem`: 404 if the person may not know of it, 403, 400 or 409 if this is no
-        valid answer.
+        Raises :class:`Problem` (404).
+        """
+        question = await self._find(who, session, question_id)
+        if question is None:
+            raise Problem(404, "not_found", t("Question not found."))
+        return _with_whole_preview(await self._for_person(question, session, who), question)
+
+    async def _find(self, who: Identity, session: str, question_id: str) -> StoredQuestion | None:
+        """A stored question that this person may know of; None if there is none with this id.
+
+        Raises :class:`Problem` (404).
         """
         question = await self._stored.get(question_id)
         if question is None or question.ends_turn:
             return None
         sees = may_see(who, (question.channel, question.chat_id))
         if not (sees or await self._may_answer(question, who.name)):
-            raise Problem(404, "not_found", "Question not found.")
+            raise Problem(404, "not_found", t("Question not found."))
         if session not in (question.session, await self._root(question.session)):
-            raise Problem(404, "not_found", "Question not found in this chat.")
+            raise Problem(404, "not_found", t("Question not found in this chat."))
+        return question
+
+    async def answer(
+        self, who: Identity, session: str, question_id: str, choice: str, shown: str
+    ) -> StoredQuestion | None:
+        """Answer a stored question and return it; None if there is none with this id.
+
+        ``shown`` is the digest of a long question that the page has shown whole.
+
+        Raises :class:`Problem`: 404 if the person may not know of it, 403, 400 or 409 if this is no
+        valid answer.
+        """
+        question = await self._find(who, session, question_id)
+        if question is None:
+            return None
         try:
-            shown = question.digest  # pages show all of a question above its choices
             return await self._stored.answer(question.id, choice, CHANNEL, who.name, shown=shown)
+        except NotShown as error:
+            raise Problem(409, "not_shown", str(error)) from None
         except (AnswerFailed, QuestionClosed) as error:
             raise Problem(409, "answered", str(error)) from None
         except NotAnswerable as error:
@@ -245,6 +294,8 @@ def question_json(
         "text": text,
         "choices": [{"id": one.value, "label": one.label, "style": one.style} for one in buttons],
         "preview": "",
+        "abridged": 0,
+        "digest": "",
         "marks": [],
         "reason": "",
         "tool": "",
@@ -259,7 +310,8 @@ def question_json(
 def _as_json(question: StoredQuestion, session: str) -> dict[str, Any]:
     made = question_json(question.id, session, question.kind, question.text, question.choices)
     return made | {
-        "preview": question.preview,
+        "preview": abridged_preview(question.preview),
+        "abridged": len(question.preview) if question.is_long else 0,
         "marks": list(question.marks),
         "reason": question.reason,
         "tool": question.tool,
@@ -271,6 +323,10 @@ def _as_json(question: StoredQuestion, session: str) -> dict[str, Any]:
         "fields": [{**asdict(one), "choices": one.choices} for one in question.fields],
         "takes_words": not question.choices and not question.fields,
     }
+
+
+def _with_whole_preview(shown: dict[str, Any], question: StoredQuestion) -> dict[str, Any]:
+    return {**shown, "preview": question.preview, "digest": question.digest}
 
 
 def closing_fields(question: StoredQuestion) -> dict[str, Any]:

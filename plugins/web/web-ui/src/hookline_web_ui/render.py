@@ -7,19 +7,36 @@ text cannot become an element of the page.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from hookline_hookspecs.web import IDENTITY, Identity, PageLink, Problem, RequestLike, View
+from hookline_hookspecs.web import (
+    IDENTITY,
+    N_,
+    Identity,
+    PageLink,
+    Problem,
+    RequestLike,
+    View,
+    language,
+)
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from .page_language import jinja_functions, switch_language
 from .render_filters import FILTERS
 from .render_static import Assets
 
+if TYPE_CHECKING:
+    from .shared_page import SharedChat
+
+FIRST = ("/", "/inbox")
+"""The pages at the head of the navigation."""
+ACTIVITY = N_("Activity")
 THEME = "hookline-theme"
-"""The cookie with the chosen theme, ``light`` or ``dark``; without it the system decides."""
+"""The cookie with the chosen theme, ``light`` or ``dark``, for pages before the login."""
 
 
 class HtmlRenderer:
@@ -28,15 +45,20 @@ class HtmlRenderer:
     Args:
         pages: returns the pages that a person may open, in the order of the navigation.
         flash: returns the text and tone of a message to show once, or None.
+        theme: returns a person's theme; without it the cookie decides.
+        chosen_language: returns the language that a person has chosen, or an empty string.
     """
 
     def __init__(
         self,
         pages: Callable[[Identity], Sequence[PageLink]],
         flash: Callable[[RequestLike], tuple[str, str] | None] = lambda request: None,
+        theme: Callable[[Identity], Awaitable[str]] | None = None,
+        chosen_language: Callable[[Identity], Awaitable[str]] | None = None,
     ) -> None:
         self.assets = Assets()
-        self._pages, self._flash = pages, flash
+        self._pages, self._flash, self._theme_of = pages, flash, theme
+        self._language_of = chosen_language
         self._templates = Environment(
             loader=PackageLoader("hookline_web_ui"),
             autoescape=True,
@@ -46,23 +68,28 @@ class HtmlRenderer:
             lstrip_blocks=True,
         )
         self._templates.filters |= FILTERS
+        self._templates.globals |= jinja_functions()
 
     async def page(self, request: RequestLike, view: View) -> Response:
         """Return the page that shows a view."""
         flash = self._shown_once(request)
-        return self._html(request, "page.html", view.status, view=view, flash=flash)
+        return await self._html(request, "page.html", view.status, view=view, flash=flash)
 
     async def problem(self, request: RequestLike, problem: Problem) -> Response:
         """Return the page of a problem and its fix."""
         retry = problem.status in (429, 502, 503, 504)
-        made = self._html(request, "problem.html", problem.status, problem=problem, retry=retry)
+        made = await self._html(
+            request, "problem.html", problem.status, problem=problem, retry=retry
+        )
         made.headers.update(problem.headers)
         return made
 
-    def chat(self, request: RequestLike, session: str = "", title: str = "") -> Response:
+    async def chat(self, request: RequestLike, session: str = "", title: str = "") -> Response:
         """Return the page of a chat; an empty ``session`` is a new one."""
         modules = self.assets.modules
-        made = self._html(request, "chat.html", 200, session=session, title=title, modules=modules)
+        made = await self._html(
+            request, "chat.html", 200, session=session, title=title, modules=modules
+        )
         accepted = dict(request.scope.get("headers", ())).get(b"accept-encoding", b"")
         if b"gzip" in accepted:  # safe: the page has no secrets that its length could reveal
             made.body = gzip.compress(made.body, 6)
@@ -70,31 +97,68 @@ class HtmlRenderer:
             made.headers["Content-Length"] = str(len(made.body))
         return made
 
-    def inbox(self, request: RequestLike, questions: Sequence[Mapping[str, Any]]) -> Response:
+    async def inbox(self, request: RequestLike, questions: Sequence[Mapping[str, Any]]) -> Response:
         """Return the page of open questions, each in the form of the page's API."""
-        return self._html(
+        return await self._html(
             request, "inbox.html", 200, questions=questions, flash=self._shown_once(request)
         )
+
+    async def settings(self, request: RequestLike, view: View, *, chats: bool) -> Response:
+        """Return the page of a person's settings; with ``chats``, those of their chats too."""
+        flash = self._shown_once(request)
+        values = {"view": view, "flash": flash, "chats": chats}
+        return await self._html(request, "settings.html", view.status, **values)
+
+    async def shared(
+        self, request: RequestLike, chat: SharedChat | None, expired: float | None = None
+    ) -> Response:
+        """Return the page of a shared chat; None is one whose link does not work, or has
+        ``expired`` at that time."""
+        status = 200 if chat else 404 if expired is None else 410
+        return await self._html(request, "shared.html", status, chat=chat, expired=expired)
 
     def _shown_once(self, request: RequestLike) -> dict[str, str] | None:
         found = self._flash(request)
         return {"text": found[0], "tone": found[1]} if found else None
 
-    def _html(self, request: RequestLike, name: str, status: int, **values: Any) -> Response:
+    async def _html(self, request: RequestLike, name: str, status: int, **values: Any) -> Response:
         who = request.scope.get(IDENTITY)
         known = who if isinstance(who, Identity) else None
+        if known and self._language_of is not None:
+            again = switch_language(request, await self._language_of(known))
+            if again is not None:
+                return again
         links = self._pages(known) if known else ()
         text = self._templates.get_template(name).render(
             static=self.assets.base,
-            theme=_theme(request),
+            language=language(),
+            messages=self.assets.messages_url(language().code),
+            theme=await self._theme(request, known),
             who=known,
-            here=here(str(request.scope.get("path", "/")), links),
-            navigation=[
-                (section, list(group)) for section, group in groupby(links, lambda o: o.section)
-            ],
+            here=here(_path(request, values.get("view")), links),
+            navigation=navigation(links),
             **values,
         )
         return HTMLResponse(text, status, {"Cache-Control": "no-store"})
+
+    async def _theme(self, request: RequestLike, who: Identity | None) -> str:
+        """``light`` or ``dark``; empty if the device decides."""
+        stored = await self._theme_of(who) if who is not None and self._theme_of else ""
+        chosen = stored or _theme_cookie(request)
+        return chosen if chosen in ("light", "dark") else ""
+
+
+def navigation(links: Sequence[PageLink]) -> list[tuple[str, list[PageLink]]]:
+    """Return the links by section: first those of the chat, without a title.
+
+    A plugin's page that names no section is among the activities.
+    """
+
+    def section(link: PageLink) -> str:
+        return link.section or ("" if link.path in FIRST else ACTIVITY)
+
+    ordered = sorted(links, key=section)
+    return [(title, list(group)) for title, group in groupby(ordered, section)]
 
 
 def here(path: str, links: Sequence[PageLink]) -> str:
@@ -110,12 +174,18 @@ def here(path: str, links: Sequence[PageLink]) -> str:
     return next((link.path for link in links if link.path.rstrip("/") == found), "")
 
 
-def _theme(request: RequestLike) -> str:
+def _path(request: RequestLike, view: View | None) -> str:
+    """Return the path of a page, or of the one that it is below."""
+    if view is not None and view.crumbs:
+        return urlsplit(view.crumbs[0].href).path
+    return str(request.scope.get("path", "/"))
+
+
+def _theme_cookie(request: RequestLike) -> str:
     headers: Sequence[tuple[bytes, bytes]] = request.scope.get("headers", ())
     for name, value in headers:
         if name == b"cookie":
-            chosen = _cookies(value.decode("latin-1")).get(THEME, "")
-            return chosen if chosen in ("light", "dark") else ""
+            return _cookies(value.decode("latin-1")).get(THEME, "")
     return ""
 
 

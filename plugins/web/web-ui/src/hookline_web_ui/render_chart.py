@@ -56,9 +56,9 @@ def colour(number: int) -> str:
     return f"c{number % COLOURS + 1}"
 
 
-def scale(low: float, high: float, count: int = 4) -> list[float]:
-    """Return round figures that cover a range, ``count`` of them or a few more."""
-    step = (high - low) / count
+def scale(low: float, high: float) -> list[float]:
+    """Return round figures that cover a range, four of them or a few more."""
+    step = (high - low) / 4
     power = 10.0 ** floor(log10(step)) if step > 0 else 1.0
     step = next(power * f for f in (1, 2, 2.5, 5, 10) if power * f >= step - 1e-12)
     first, last = floor(low / step), ceil(high / step - 1e-9)

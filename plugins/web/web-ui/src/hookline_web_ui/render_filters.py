@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from hookline_hookspecs.visible_text import pieces, spell_out, spell_out_prose
-from hookline_hookspecs.web import Action, Diff, Table, Timeline, TimelineStep
+from hookline_hookspecs.web import Action, Diff, Table, Timeline, TimelineStep, language, t
 from markupsafe import Markup, escape
 
 from .render_chart import chart
@@ -24,6 +24,7 @@ _UNSAFE_IN_ADDRESS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
 )
 """What browsers drop from an address or show in another order."""
+_FIGURE = re.compile(r"(?:< )?[$€]?\d[\d.,\u00a0\u202f]*\s?%?")
 MAX_WORD_CHARS = 32
 """Longer words must be broken in a table."""
 
@@ -51,9 +52,10 @@ def get_href(action: Action) -> str:
     return f"{path}{'&' if '?' in path else '?'}{urlencode(dict(action.fields))}"
 
 
-def paragraphs(text: str) -> list[str]:
-    """Split a text into paragraphs at blank lines."""
-    return [one.strip() for one in re.split(r"\n\s*\n", spell_out_prose(text)) if one.strip()]
+def paragraphs(text: str) -> list[Markup]:
+    """Split a text into paragraphs at blank lines; parts in backticks are literal."""
+    found = (one.strip() for one in re.split(r"\n\s*\n", spell_out_prose(text)))
+    return [quoting(one) for one in found if one]
 
 
 def visible(text: str) -> Markup:
@@ -79,31 +81,43 @@ def marked(text: str, marks: Sequence[str]) -> Markup:
 
 def figure(value: float) -> str:
     """Return a number with thousands separators and at most two decimals, more below 1."""
+    number = language().number
     if isinstance(value, int) or float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.4g}" if abs(value) < 1 else f"{value:,.2f}"
+        return number(int(value))
+    if abs(value) >= 1:
+        return number(value, 2)
+    digits = f"{value:.4g}"
+    return digits if "e" in digits else number(value, len(digits.partition(".")[2]))
 
 
-def numeric(table: Table, column: int) -> bool:
-    """Return whether a column of a table has only numbers."""
-    cells = [row.cells[column] for row in table.rows if column < len(row.cells)]
-    filled = [cell for cell in cells if cell is not None]
-    return bool(filled) and all(isinstance(cell, int | float) for cell in filled)
+def numeric(table: Table) -> frozenset[int]:
+    """Return which columns of a table have only numbers, also as percentages or money."""
+    filled: set[int] = set()
+    others: set[int] = set()
+    for row in table.rows:
+        for column, cell in enumerate(row.cells):
+            if cell is None:
+                continue
+            is_number = isinstance(cell, int | float) or _FIGURE.fullmatch(str(cell))
+            (filled if is_number else others).add(column)
+    return frozenset(filled - others)
 
 
 def milliseconds(value: float | None) -> str:
     """Return a duration for people: ``0.4 ms``, ``35 ms``, ``2.1 s``, ``3 min 5 s``."""
     if value is None:
         return ""
+    number = language().number
     if value < 0.1:
-        return "< 0.1 ms"
+        return f"< {number(0.1, 1)} ms"
     if value < 10:
-        return f"{value:.1f} ms"
+        return f"{number(value, 1)} ms"
     if value < 1000:
         return f"{value:.0f} ms"
     if value < 60_000:
-        return f"{value / 1000:.1f} s"
-    return f"{int(value // 60_000)} min {int(value % 60_000 // 1000)} s"
+        return t("{n} s", n=number(value / 1000, 1))
+    minutes, seconds = divmod(int(value // 1000), 60)
+    return t("{min} min {s} s", min=minutes, s=seconds)
 
 
 def span(timeline: Timeline) -> float:
@@ -147,7 +161,7 @@ def diff(value: Diff) -> Iterator[tuple[str, str]]:
     ):
         first = group[0]
         if (last or 0) < first[1]:
-            yield "gap", f"… from line {first[3] + 1}"
+            yield "gap", t("… from line {n}", n=first[3] + 1)
         for tag, a, b, c, d in group:
             if tag == "equal":
                 yield from (("same", f"  {line}") for line in before[a:b])
@@ -160,12 +174,29 @@ def _at(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def day_time(seconds: float) -> str:
+    """Return a time of these weeks for readers whose time zone is not known."""
+    at = _at(seconds)
+    return f"{language().day(at)}, {at:%H:%M} UTC"
+
+
 def unbroken(value: object) -> bool:
     """Return whether a text has a word that is too long for a column, such as a URL."""
     return isinstance(value, str) and any(len(word) > MAX_WORD_CHARS for word in value.split())
 
 
+def quoting(text: str) -> Markup:
+    """Return a text as :func:`visible` does; parts in backticks are literal."""
+    parts = re.split(r"`([^`\n]+)`", str(text))
+    shown = (
+        Markup('<span class="mono">{}</span>').format(visible(part)) if n % 2 else visible(part)
+        for n, part in enumerate(parts)
+    )
+    return Markup("").join(shown)
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
+    "quoting": quoting,
     "kind": lambda value: type(value).__name__.lower(),
     "href": href,
     "foreign": foreign,
@@ -185,6 +216,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "markdown": markdown,
     "iso": lambda seconds: _at(seconds).isoformat(timespec="seconds"),
     "utc": lambda seconds: _at(seconds).strftime("%Y-%m-%d %H:%M UTC"),
+    "day_time": day_time,
     "ident": lambda name: "f-" + re.sub(r"[^\w-]", "-", name),
     "rows": lambda text: min(max(str(text).count("\n") + 2, 3), 24),
     "unbroken": unbroken,

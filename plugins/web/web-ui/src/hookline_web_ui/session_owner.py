@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from hookline_hookspecs.web import Identity, Problem
+from hookline_hookspecs.web import Identity, Problem, t
 
 CHANNEL = "web"
 Chat: TypeAlias = "tuple[str, str]"
@@ -58,5 +58,5 @@ def visible(who: Identity, row: Mapping[str, Any] | None) -> Mapping[str, Any]:
         Problem: 404 if it is None or not theirs.
     """
     if row is None or not may_see(who, (row["channel"], row["chat_id"])):
-        raise Problem(404, "not_found", "Chat not found.", "Find it under Sessions.")
+        raise Problem(404, "not_found", t("Chat not found."), t("Find it under Sessions."))
     return row

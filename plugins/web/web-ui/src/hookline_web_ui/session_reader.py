@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hookline_hookspecs import Host, Reply
-from hookline_hookspecs.web import Identity
+from hookline_hookspecs.web import Identity, Problem, t, translate
 
 from .files import Files
 from .live_turns import LiveTurns
 from .questions import PageQuestions, question_json
+from .session_names import first_words, person_text
 from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
+from .version_tree import versions_of
 
 ASIDE_RETENTION_SECONDS = 7 * 86400.0
 """Seconds for which core keeps commands and their answers."""
 MAX_ASIDES = 200
 """The newest commands of a session to show with their answers."""
+SETTING_PREFIX = "setting-"
+"""Begins the message ids of commands that the message box sends."""
 PARKED = 2
 """The column ``open_turn`` of a session whose turn waits for an answer; 1 if it runs."""
 PAGE_MARGIN = 200
 """Messages before a page in which the beginning of a turn is searched for."""
-_ATTACHED = re.compile(r"\(attached file .*/media/web/[0-9a-f]{16}.*\)")
-"""Core's note to the model about a file sent from the page."""
 _NO_ANSWER = "(no answer)"
 """Core's text for the answer of a turn that failed before the model said anything."""
-_NO_TEXT = "(no text)"
-"""Core's text for a message with images only."""
 Row = Mapping[str, Any]
 
 
@@ -61,7 +60,8 @@ class SessionReader:
         elif not await self._asides(chat_id, session_id, 0.0):
             return None
         now = self._now()
-        empty = dict.fromkeys(("title", "ended", "successor", "parent_id", "question"))
+        names = ("title", "ended", "successor", "question", "workspace", "root")
+        empty = dict.fromkeys((*names, "pinned", "folder", "archived"))
         row = {"id": session_id, "channel": channel, "chat_id": chat_id, "kind": "chat"}
         return {
             **empty,
@@ -77,9 +77,6 @@ class SessionReader:
 
     def as_json(self, who: Identity, row: Row) -> dict[str, Any]:
         """Return a session in the form of the page's API."""
-        words = (
-            " ".join(person_text(str(row["first_words"] or "")).split()) or row["first_file"] or ""
-        )
         is_open = bool(row["question"]) or self._questions.is_open(row["id"])
         made = {
             "id": row["id"],
@@ -87,14 +84,17 @@ class SessionReader:
             "chat": row["chat_id"],
             "kind": row["kind"],
             "title": row["title"],
-            "first_words": words[:160],
+            "first_words": first_words(row),
             "model": row["model"],
             "created": row["created"],
             "updated": row["updated"],
             "turns": row["turns"],
             "ended": row["ended"],
             "successor": row["successor"],
-            "parent": row["parent_id"],
+            "root": row["root"] or row["id"],
+            "pinned": bool(row["pinned"]),
+            "folder": row["folder"] or "",
+            "archived": bool(row["archived"]),
             "mine": is_mine(who, (row["channel"], row["chat_id"])),
             "state": self.state(row),
             "question": is_open,
@@ -121,10 +121,12 @@ class SessionReader:
             "before": decimal(asked.get("before")),
             "limit": limit,
         }
+        archived = {"no": 0, "yes": 1}.get(asked.get("archived", ""))
+        places = {"archived": archived, "placed": 1 if asked.get("placed") else None}
         if params["kind"] == "all":
             params["kind"] = None
         if not words:
-            rows = await self._storage.fetch("sessions", **params)
+            rows = await self._storage.fetch("sessions", **params, **places)
         else:
             masked = words.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
             rows = await self._storage.fetch("found", pattern=f"%{masked}%", **params)
@@ -132,6 +134,7 @@ class SessionReader:
         for one, row in zip(made, rows, strict=True):
             if words:
                 one["found"] = _around(row["found"] or "", words)
+                one["found_seq"] = row["found_seq"]
         following = rows[-1]["updated"] if len(rows) == limit else None
         return {"sessions": made, "next": following}
 
@@ -173,6 +176,7 @@ class SessionReader:
             "questions": questions,
             "asides": asides,
             "answers": answers,
+            "versions": versions_of(await self._storage.fetch("family", id=session_id), session_id),
         }
 
     async def _page(
@@ -193,10 +197,24 @@ class SessionReader:
         messages = await self.messages(session_id, rows)
         return messages, more, rows[0]["created"] if more and rows else 0.0
 
+    async def place(self, root: str) -> dict[str, Any]:
+        """Return where a chat is in the list, given its first version."""
+        rows = await self._storage.fetch("place", id=root)
+        return dict(rows[0]) if rows else {"pinned": 0, "folder": "", "archived": 0}
+
     async def is_last_turn(self, session_id: str, turn: str) -> bool:
         """Return whether no turn of the session began after this one."""
         turns = await self._storage.fetch("turns", id=session_id, number=0)
         return bool(turns) and max(turns, key=lambda row: row["number"])["id"] == turn
+
+    async def queued(self, message_id: str) -> tuple[str, list[str]]:
+        """Return the text of a queued message and the paths of its files. Raises ``Problem``."""
+        if not await self.is_queued(message_id):
+            raise Problem(409, "begun", t("This message is no longer queued."))
+        rows = await self._storage.fetch("inbound", message_id=message_id)
+        body = json.loads(rows[0]["body"]) if rows else {}
+        paths = [str(one.get("path", "")) for one in body.get("attachments", ())]
+        return str(body.get("text", "")), paths
 
     async def is_queued(self, message_id: str) -> bool:
         """Return whether a stored message still waits for its turn."""
@@ -250,7 +268,7 @@ class SessionReader:
             last["files"] = files.get((turn, "out"), [])
             last["stop"] = turns[turn]["stop"] if turn in turns else ""
             if turn in turns and turns[turn]["error"]:
-                _add_error(last["blocks"], turns[turn]["error"])
+                _set_error(last, str(turns[turn]["error"]))
         return made
 
     async def queue(self, session_id: str | None) -> list[dict[str, Any]]:
@@ -268,6 +286,8 @@ class SessionReader:
             if body.get("question"):
                 continue  # shown as a question, not as a message
             answers = body.get("in_reply_to") or ""
+            if answers.startswith(SETTING_PREFIX):
+                continue  # the message box shows it
             asked = await self._storage.fetch("inbound", message_id=answers) if answers else []
             session = row["session_id"] or (asked[0]["session_id"] if asked else "") or ""
             if conversation(session) != named:
@@ -279,7 +299,7 @@ class SessionReader:
                     "id": row["id"],
                     "message_id": None if is_notice else answers,
                     "command": command,
-                    "text": str(body.get("text", "")),
+                    "text": translate(str(body.get("text", ""))),
                     "at": row["created"],
                     "stop": "command" if command.startswith("/") or ":" in answers else "denied",
                     "notice": is_notice,
@@ -401,13 +421,18 @@ def _speaker(role: str, blocks: Iterable[Mapping[str, Any]]) -> str:
     return "tool" if any(block["type"] == "tool_result" for block in blocks) else "user"
 
 
-def _add_error(blocks: list[dict[str, Any]], error: str) -> None:
-    """Show why a turn failed below what the model said, as the reply did."""
-    said = [block for block in blocks if block["type"] == "text"]
-    if said and said[-1]["text"] == _NO_ANSWER:
-        said[-1]["text"] = error
-    elif not said or error not in said[-1]["text"]:  # older answers end with the error
-        blocks.append({"type": "text", "text": error})
+def _set_error(message: dict[str, Any], error: str) -> None:
+    """Set why the turn failed, beside what the model said until then."""
+    message["error"] = error
+    blocks = message["blocks"]
+    for block in blocks:
+        if block["type"] == "text":  # older answers end with the error
+            block["text"] = block["text"].removesuffix(error).rstrip()
+    message["blocks"] = [
+        block
+        for block in blocks
+        if block["type"] != "text" or block["text"] not in ("", _NO_ANSWER)
+    ]
 
 
 def _block(block: Any, turn: str, steps: Mapping[tuple[str, str], Row]) -> dict[str, Any]:
@@ -448,13 +473,9 @@ def _place(blocks: list[dict[str, Any]], files: Sequence[Mapping[str, Any]]) -> 
             block["text"] = person_text(block["text"])
 
 
-def person_text(text: str) -> str:
-    """Return a person's text without core's notes about files."""
-    pieces = [one for one in text.split("\n\n") if not _ATTACHED.fullmatch(one)]
-    return "" if pieces == [_NO_TEXT] else "\n\n".join(pieces)
-
-
 def _waiting(row: Row) -> dict[str, Any] | None:
+    if str(row["message_id"]).startswith(SETTING_PREFIX):
+        return None
     try:
         body = json.loads(row["body"])
         files = [str(one.get("name") or "voice") for one in body.get("attachments", ())]

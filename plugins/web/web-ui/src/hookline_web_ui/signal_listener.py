@@ -27,7 +27,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.prices import Prices
 
 from .live_turns import LiveTurn, LiveTurns
-from .session_owner import CHANNEL, Chat
+from .session_owner import CHANNEL, Chat, chat_of
 
 PageFiles: TypeAlias = list[dict[str, Any]]
 """Files in the form of the page."""
@@ -66,6 +66,8 @@ class SignalListener:
         self._prices = Prices.of(host)
         self._roots: OrderedDict[str, str] = OrderedDict()
         self._failures: set[PluginFailure] = set()
+        self._commands: OrderedDict[str, None] = OrderedDict()
+        """The commands of pages that may change the history, by message id."""
 
     def connect(self) -> None:
         """Connect to the signals."""
@@ -102,6 +104,8 @@ class SignalListener:
         here = chat(session)
         part = sum(message.role == "assistant" for message in turn.messages)
         made = self._live.begin(session.id, here, turn.id, inbound.message_id, part)
+        if inbound.message_id in self._commands:  # it may have removed turns from the history
+            self.resync(session.id, here)
         self._tell_user(made, turn, inbound.text)
         for waiting in {session.id, inbound.session_id or session.id}:
             self._live.unqueued(waiting, here, inbound.message_id)
@@ -210,7 +214,20 @@ class SignalListener:
         if live is not None and live.id == turn.id:
             self._live.park(live)
 
+    def command_received(self, message_id: str) -> None:
+        """Remember a command: when it is done, pages load the history again."""
+        self._commands[message_id] = None
+        while len(self._commands) > MAX_TRACKED_SESSIONS:
+            self._commands.popitem(last=False)
+
+    def resync(self, session: str, here: Chat) -> None:
+        """Have pages load a session again."""
+        self._live.tell(session, here, "resync", fields={"cursor": self._live.hub.cursor})
+
     def _settled(self, inbound: Inbound, ctx: Context | None = None) -> None:
+        if inbound.channel == CHANNEL and inbound.message_id in self._commands:
+            del self._commands[inbound.message_id]
+            self.resync(inbound.session_id or "", chat_of(inbound.chat_id))
         if inbound.channel == CHANNEL and inbound.session_id:
             self._message_settled(inbound)
             check = partial(self._end_lost, inbound.session_id, inbound.message_id)

@@ -60,6 +60,7 @@ SCRIPT = [
     {"when": "paragraph please", "text": PARAGRAPH, "repeat": True},
     {"when": "hostile please", "text": HOSTILE, "repeat": True},
     {"when": "long please", "text": LONG, "repeat": True},
+    {"when": "held please", "text": LONG.replace("slow11x19", "HOLDS slow11x19"), "repeat": True},
     {"when": "huge please", "text": HUGE, "repeat": True},
     {
         "when": "remove it",

@@ -259,3 +259,26 @@ test("a notice during a turn keeps its place", () => {
   chat.apply(makeEvent("result", 6, { messages: [user, asking, last], stop: "done" }));
   assert.deepEqual(seen(), order);
 });
+
+test("deltas after a snapshot that has their stored answer add nothing", () => {
+  // The turn was read before its first delta, and the messages when the answer had been stored.
+  for (const at of [3, 4, 6]) {
+    const chat = new Chat("s");
+    chat.load({ ...snapshot(at), messages: [user, answer] });
+    assert.deepEqual(shown(chat), WHOLE, `${at}`);
+    for (let n = at; n < events.length; n += 1) {
+      assert.ok(chat.apply(events[n], events[n].id), `${at} ${n}`);
+      assert.deepEqual(shown(chat), WHOLE, `${at} ${n}`);
+    }
+  }
+});
+
+test("a failed answer keeps its words and has its error once", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 5);
+  chat.apply({ type: "error", turn: "t", ts: 3, text: "The line went dead." });
+  const broken = { ...answer, blocks: [{ type: "text", text: "Some words, " }], error: "The line went dead.", stop: "error" };
+  chat.apply({ type: "result", turn: "t", ts: 3, text: "Some words, \n\nThe line went dead.", messages: [user, broken], stop: "error" });
+  assert.deepEqual(chat.items.map((one) => [one.role, one.error ?? ""]), [["user", ""], ["assistant", "The line went dead."]]);
+  assert.equal(chat.items[1].blocks[0].text, "Some words, ");
+});

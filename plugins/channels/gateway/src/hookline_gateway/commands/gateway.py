@@ -22,5 +22,5 @@ async def gateway(
         typer.Option("--no-turns", help="Only receive and send messages; workers run the turns."),
     ] = False,
 ) -> None:
-    """Run every enabled channel until SIGTERM or SIGINT."""
+    """Run every enabled channel until stopped, with Ctrl+C or a signal."""
     await plugin.gateway(turns=not no_turns)

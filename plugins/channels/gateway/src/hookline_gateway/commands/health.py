@@ -15,7 +15,10 @@ from ..health import read_health
 
 
 def health(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Check whether this home's gateway is running. Exits with 0 if it is, with 1 if not."""
+    """Check whether the gateway of this home is running.
+
+    Exits with 0 if it is, with 1 if not.
+    """
     problem, found = read_health(command_line().home)
     detail = problem or f"The gateway is up: {', '.join(found['channels'])}."
     row = {"ok": problem is None, "detail": detail, **found}

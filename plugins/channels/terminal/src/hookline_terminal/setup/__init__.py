@@ -124,7 +124,7 @@ def _ask(host: Host, now: CurrentSetup) -> tuple[SetupChanges, dict[str, str]]:
         if not choice.can_answer(now):
             tell(f"No key yet. Put {choice.offer.key} into .env before the first chat.")
         known = channel_plugins(host)
-        changes = _changes(choice, ask_channels(known, now), now)
+        changes = changes_of(choice, ask_channels(known, now), now)
         if any(is_on(plugin.name, now) for plugin in known):
             changes = replace(changes, has_channel=True)
         try:
@@ -136,9 +136,10 @@ def _ask(host: Host, now: CurrentSetup) -> tuple[SetupChanges, dict[str, str]]:
                 raise SetupAborted from None
 
 
-def _changes(
+def changes_of(
     choice: ModelChoice, channels: Mapping[str, ChannelAnswers], now: CurrentSetup
 ) -> SetupChanges:
+    """Return what to write for a model and channels."""
     settings: dict[str, Any] = {}
     if now.text is None or choice.name != now.model:
         settings["model"] = choice.name
@@ -176,13 +177,19 @@ def _write(home: Path, texts: Mapping[str, str], changes: SetupChanges) -> None:
     names = {".env": ", ".join(changes.variables), "config.yaml": ", ".join(changes.settings)}
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        home_files.make_home(home)
-        for name, text in texts.items():
-            home_files.replace(home / name, text)
-            content = names.get(name)
-            tell(f"{home / name}: written" + (f" with {content}" if content else ""))
-        for name in sorted({".env", "config.yaml"} - texts.keys()):
-            tell(f"{home / name}: unchanged")
-        (home / ".env").chmod(0o600)
+        write_files(home, texts)
     finally:
         signal.signal(signal.SIGINT, handler)
+    for name in texts:
+        content = names.get(name)
+        tell(f"{home / name}: written" + (f" with {content}" if content else ""))
+    for name in sorted({".env", "config.yaml"} - texts.keys()):
+        tell(f"{home / name}: unchanged")
+
+
+def write_files(home: Path, texts: Mapping[str, str]) -> None:
+    """Write files of a home, by name."""
+    home_files.make_home(home)
+    for name, text in texts.items():
+        home_files.replace(home / name, text)
+    (home / ".env").chmod(0o600)

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from .hookline_process import run_hookline, trial_home
 
 _NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=", re.ASCII)
 _UNQUOTED = re.compile(r"[\w./:+=@%~,-]+", re.ASCII)
-_SETTING = re.compile(r"#(\w+):")
 _CONFIG_TIMEOUT = 60
 """Seconds for ``hookline config``."""
 _OVERRIDES = re.compile(
@@ -49,13 +48,10 @@ def config_with(current: CurrentSetup, settings: Mapping[str, Any]) -> str:
     """
     if current.text is not None and not settings:
         return current.text
-    text = _fresh(settings) if current.text is None else current.text
-    changes = {} if current.text is None else settings
+    text = template("config.template.yaml") if current.text is None else current.text
     with trial_home(text) as home:
-        for key, value in changes.items():
+        for key, value in settings.items():
             _config(home, current, "set", key, json.dumps(value, ensure_ascii=False))
-        if current.text is None and settings:
-            _config(home, current, "check")
         return (home / "config.yaml").read_text("utf-8")
 
 
@@ -68,26 +64,6 @@ def _config(home: Path, current: CurrentSetup, *words: str) -> None:
     if done.returncode:
         reason = done.stderr.strip() or done.stdout.strip()
         raise UnusableConfig(reason.replace(f"{home}{os.sep}", ""))
-
-
-def _fresh(settings: Mapping[str, Any]) -> str:
-    """Return the template, with the settings in place of their commented defaults."""
-    lines = []
-    for line in template("config.template.yaml").split("\n"):
-        found = _SETTING.match(line)
-        setting = "\n".join(_setting_lines(found[1], settings)) if found else ""
-        lines.append(setting or line)
-    return "\n".join(lines)
-
-
-def _setting_lines(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a setting and those below it. JSON is valid YAML and quotes correctly."""
-    if name in settings:
-        yield f"{name}: {json.dumps(settings[name], ensure_ascii=False)}"
-    inner = {key.partition(".")[2]: v for key, v in settings.items() if key.startswith(f"{name}.")}
-    if inner:
-        yield f"{name}:"
-        yield from (f"  {key}: {json.dumps(v, ensure_ascii=False)}" for key, v in inner.items())
 
 
 def env_with(text: str, variables: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from . import dialogue
 from .current_setup import CurrentSetup
-from .provider_offers import ProviderOffer, default_model, models_of, nothing_listens
+from .provider_offers import ProviderOffer, models_of, nothing_listens
 
 MAX_LISTED_MODELS = 20
 """From a longer list, only models whose names contain the typed text are shown."""
@@ -81,16 +81,25 @@ def _first(offers: Sequence[ProviderOffer], current: CurrentSetup) -> int:
 def ask_address(choice: ModelChoice, current: CurrentSetup) -> ModelChoice:
     """Ask for the server's address; a missing scheme or ``/v1`` is added."""
     before = choice.offer.address
-    address = completed(dialogue.line("Its address", before, _address_error))
+    address = completed(dialogue.line("Its address", before, address_error))
+    changed = with_address(choice, address, current)
+    if changed.section != choice.section:
+        dialogue.tell(f"The address is {changed.offer.address}")
+    return changed
+
+
+def with_address(choice: ModelChoice, address: str, current: CurrentSetup) -> ModelChoice:
+    """Return the choice with the address of a server; a missing ``/v1`` is added."""
+    before = choice.offer.address
     # Another server must not get the previous one's key, unless the person keeps it.
-    key = choice.key(current) if address == before else ""
+    typed = choice.variables.get(choice.offer.key, "")
+    key = typed or (choice.key(current) if address == before else "")
     if not models_of(choice.offer.name, address, key) and not urlsplit(address).path.strip("/"):
         with_path = f"{address.rstrip('/')}/v1"
         address = with_path if models_of(choice.offer.name, with_path, key) else address
     offer = replace(choice.offer, address=address)
     if address == before and current.section("providers", offer.name):
         return replace(choice, offer=offer)
-    dialogue.tell(f"The address is {address}")
     section = current.section("providers", offer.name) | (choice.section or {})
     return replace(choice, offer=offer, section=section | {"base_url": address})
 
@@ -104,7 +113,8 @@ def completed(text: str) -> str:
     return _API_PATH.sub("", text)
 
 
-def _address_error(text: str) -> str | None:
+def address_error(text: str) -> str | None:
+    """Return why a text cannot be an address; None if it can."""
     if any(character.isspace() or not character.isprintable() for character in text):
         return "The address contains a blank. Example: http://127.0.0.1:8080/v1"
     try:
@@ -130,8 +140,12 @@ def ask_key(choice: ModelChoice, current: CurrentSetup) -> ModelChoice:
         return choice
     on_enter = dialogue.keeps(set_now) if set_now else "skips it"
     typed = dialogue.secret(f"Paste its key, {offer.key}", on_enter)
-    if not typed or typed == set_now:
-        return choice
+    return with_key(choice, typed, current) if typed and typed != set_now else choice
+
+
+def with_key(choice: ModelChoice, typed: str, current: CurrentSetup) -> ModelChoice:
+    """Return the choice with a new key, which goes into ``.env``."""
+    offer = choice.offer
     variables = choice.variables | {offer.key: typed}
     reference = f"${{{offer.key}}}"
     section = choice.section or current.section("providers", offer.name)
@@ -147,26 +161,40 @@ def ask_key(choice: ModelChoice, current: CurrentSetup) -> ModelChoice:
 def ask_model(choice: ModelChoice, current: CurrentSetup) -> ModelChoice:
     """Ask for the model, and list those of the server."""
     offer = choice.offer
-    listed = offer.models
-    if not listed and choice.can_answer(current) and offer.address:
+    if not offer.models and choice.can_answer(current) and offer.address:
         dialogue.tell("Asking for its models …")
-        listed = models_of(offer.name, offer.address, choice.key(current))
-        if not listed:
-            dialogue.explain(
-                f"No answer from {offer.address}. Is the server running?"
-                if nothing_listens(offer.address)
-                else "The server does not list its models."
-            )
-    provider, _, now = (current.model or "").partition("/")
-    first = choice.model or (now if provider == offer.name else "") or default_model(offer)
-    if listed and first not in listed and provider != offer.name:
-        first = next(iter(difflib.get_close_matches(first, listed, 1, 0.0)), listed[0])
-    if not first and not listed:
-        first = "default"
+    listed, problem = list_models(choice, current)
+    if problem:
+        dialogue.explain(problem)
+    first = preferred_model(choice, listed, current)
     if len(listed) == 1 and first in listed:
         dialogue.tell(f"Its model is {first}.")
         return replace(choice, model=first, listed=listed)
     return replace(choice, model=_named(offer, listed, first), listed=listed)
+
+
+def list_models(choice: ModelChoice, current: CurrentSetup) -> tuple[tuple[str, ...], str]:
+    """Return the models of a server, and a sentence if it does not list them."""
+    offer = choice.offer
+    if offer.models or not choice.can_answer(current) or not offer.address:
+        return offer.models, ""
+    listed = models_of(offer.name, offer.address, choice.key(current))
+    if listed:
+        return listed, ""
+    if nothing_listens(offer.address):
+        return (), f"No answer from {offer.address}. Is the server running?"
+    return (), "The server does not list its models."
+
+
+def preferred_model(choice: ModelChoice, listed: Sequence[str], current: CurrentSetup) -> str:
+    """Return the model to suggest: the current one, else the provider's default, else the
+    first."""
+    offer = choice.offer
+    provider, _, now = (current.model or "").partition("/")
+    first = choice.model or (now if provider == offer.name else "") or offer.default
+    if listed and first not in listed and provider != offer.name:
+        first = next(iter(difflib.get_close_matches(first, listed, 1, 0.0)), listed[0])
+    return first if first or listed else "default"
 
 
 def _named(offer: ProviderOffer, listed: Sequence[str], first: str) -> str:
@@ -179,7 +207,7 @@ def _named(offer: ProviderOffer, listed: Sequence[str], first: str) -> str:
     unknown = ""
     while True:
         question = "Number or name" if shown else "The model's name"
-        text = dialogue.line(question, first, _name_error)
+        text = dialogue.line(question, first, name_error)
         if text not in listed:
             text = text.removeprefix(f"{offer.name}/")
         if text.isdecimal() and 0 < int(text) <= len(shown):
@@ -200,7 +228,8 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return [f"  {number}  {name}" for number, name in enumerate(names, 1)]
 
 
-def _name_error(text: str) -> str | None:
+def name_error(text: str) -> str | None:
+    """Return why a text cannot be the name of a model; None if it can."""
     if any(character.isspace() or not character.isprintable() for character in text):
         return "The name of a model contains no blanks."
     return None

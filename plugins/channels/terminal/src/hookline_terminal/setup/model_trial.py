@@ -52,8 +52,8 @@ def ask_until_it_answers(offers: list[ProviderOffer], current: CurrentSetup) -> 
         if not outcome.kind:
             dialogue.tell(f"It answered: {literal(outcome.answer)}")
             return choice
-        dialogue.explain(literal(_error_text(choice, outcome)))
-        for hint in _hints(choice, outcome):
+        dialogue.explain(literal(error_text(choice, outcome)))
+        for hint in hints(choice, outcome):
             dialogue.explain(hint)
         changed = _ask_for_change(choice, outcome, offers, current)
         if changed is None:
@@ -64,12 +64,7 @@ def ask_until_it_answers(offers: list[ProviderOffer], current: CurrentSetup) -> 
 
 def try_model(choice: ModelChoice, current: CurrentSetup) -> TrialOutcome:
     """Send one request, in a temporary home with nothing but this provider."""
-    section = current.section("providers", choice.offer.name) | (choice.section or {})
-    config: dict[str, Any] = {"model": choice.name}
-    if section:
-        config["providers"] = {choice.offer.name: section}
-    if isinstance(network := current.values.get("network"), dict):
-        config["network"] = network
+    config = trial_config(choice, current)
     env = {name: value for name, value in current.env.items() if not _OVERRIDES.match(name)}
     words = ("run", "--json", "--no-input", "--no-wait", "Say: ready")
     with trial_home(json.dumps(config)) as home:
@@ -78,6 +73,17 @@ def try_model(choice: ModelChoice, current: CurrentSetup) -> TrialOutcome:
         except subprocess.TimeoutExpired:
             return TrialOutcome(kind="network", text=f"No answer within {REQUEST_TIMEOUT} s.")
     return _read(done)
+
+
+def trial_config(choice: ModelChoice, current: CurrentSetup) -> dict[str, Any]:
+    """Return a config with the provider of a choice and nothing else."""
+    section = current.section("providers", choice.offer.name) | (choice.section or {})
+    config: dict[str, Any] = {"model": choice.name}
+    if section:
+        config["providers"] = {choice.offer.name: section}
+    if isinstance(network := current.values.get("network"), dict):
+        config["network"] = network
+    return config
 
 
 def _read(done: subprocess.CompletedProcess[str]) -> TrialOutcome:
@@ -96,7 +102,7 @@ def _read(done: subprocess.CompletedProcess[str]) -> TrialOutcome:
     return TrialOutcome(kind=str(error.get("kind") or "config"), text=text)
 
 
-def _error_text(choice: ModelChoice, outcome: TrialOutcome) -> str:
+def error_text(choice: ModelChoice, outcome: TrialOutcome) -> str:
     """Return the text of a failure, without its advice to set a key if that is asked next."""
     if outcome.kind == "auth" and _takes_key(choice):
         return outcome.text.rpartition(" Set ")[0] or outcome.text
@@ -108,7 +114,7 @@ def _takes_key(choice: ModelChoice) -> bool:
     return bool(choice.offer.key) and not os.environ.get(choice.offer.key)
 
 
-def _hints(choice: ModelChoice, outcome: TrialOutcome) -> list[str]:
+def hints(choice: ModelChoice, outcome: TrialOutcome) -> list[str]:
     """Return further sentences about a failure."""
     if outcome.kind in ("network", "auth") or not choice.offer.address:
         return []

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 import socket
-import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs import Configuration, HooklineError, Host
+from hookline_hookspecs.sentences import N_
 from hookline_providerkit.servers import LOCAL_TIMEOUT, find_local_servers, is_local, list_models
 
 from .current_setup import CurrentSetup
@@ -25,8 +23,6 @@ ANTHROPIC_VERSION = "2023-06-01"
 OWN_SERVER = "my-server"
 """The name of a new server under ``providers:``."""
 _EXAMPLE_ADDRESS = "http://127.0.0.1:8080/v1"
-_MODEL_VARIABLES = re.compile(r"^HOOKLINE_|_API_KEY$|_BASE_URL$")
-"""Variables that can decide which model is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +37,7 @@ class ProviderOffer:
         models: the models that are known already.
         asks_address: whether the person is asked for the address, which goes under ``providers:``.
         variable: the variable of an address that the environment sets.
+        default: the model to suggest; empty if there is none.
     """
 
     name: str
@@ -50,6 +47,7 @@ class ProviderOffer:
     models: tuple[str, ...] = ()
     asks_address: bool = False
     variable: str = ""
+    default: str = ""
 
 
 def offers(current: CurrentSetup, host: Host) -> list[ProviderOffer]:
@@ -58,7 +56,7 @@ def offers(current: CurrentSetup, host: Host) -> list[ProviderOffer]:
     for found in find_local_servers(current.env):
         server = found.server
         moved = server.url if server.url in os.environ else ""
-        title = f"{server.title} at {found.address}, found running"
+        title = N_(f"{server.title} at {found.address}, found running")
         if found.models:
             made.append(
                 ProviderOffer(server.name, title, "", found.address, found.models, False, moved)
@@ -67,17 +65,17 @@ def offers(current: CurrentSetup, host: Host) -> list[ProviderOffer]:
     for name in current.values.get("providers", {}):
         address = current.expanded(current.section("providers", name).get("base_url"))
         if name not in known and address:
-            title = f"{name} at {address}, of config.yaml"
+            title = N_(f"{name} at {address}, from config.yaml")
             key = current.variable("providers", name, "api_key") or variable_of(name)
             made.append(ProviderOffer(name, title, key, address, asks_address=True))
     known = {offer.name for offer in made}
     written = current.values.get("model")
     now = written.partition("/")[0] if isinstance(written, str) and current.model else ""
     if now and now not in known:
-        made.append(ProviderOffer(now, f"{now}, the current one", address=_address(host, now)))
+        made.append(ProviderOffer(now, N_(f"{now} (current)"), address=_address(host, now)))
     names = (OWN_SERVER, *(f"{OWN_SERVER}-{number}" for number in range(2, 99)))
     name = next(name for name in names if name not in known)
-    title = "another server that speaks OpenAI's API"
+    title = N_("another OpenAI-compatible server")
     return [
         *made,
         ProviderOffer(name, title, variable_of(name), _EXAMPLE_ADDRESS, asks_address=True),
@@ -93,6 +91,7 @@ def _service(entry: dict[str, str], current: CurrentSetup, host: Host) -> Provid
         current.variable("providers", name, "api_key") or entry["key"],
         written or _address(host, name),
         asks_address=bool(written),
+        default="" if written else host.services[Configuration].preset_model(name),
     )
 
 
@@ -135,26 +134,3 @@ def nothing_listens(address: str) -> bool:
     except OSError:
         return True
     return False
-
-
-def default_model(offer: ProviderOffer) -> str:
-    """Return the default model of a service; empty if it has none.
-
-    Core knows it: a process with nothing but the service's key prints its ``/model``.
-    """
-    if not offer.key or offer.asks_address:
-        return ""
-    with TemporaryDirectory() as home:
-        env = {
-            name: value for name, value in os.environ.items() if not _MODEL_VARIABLES.search(name)
-        }
-        printed = subprocess.run(
-            [sys.executable, "-m", "hookline", "run", "--no-input", "/model"],
-            env=env | {"HOOKLINE_HOME": home, offer.key: "unused"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-        )
-    provider, _, model = printed.stdout.strip().rpartition(" ")[2].partition("/")
-    return model if provider == offer.name else ""

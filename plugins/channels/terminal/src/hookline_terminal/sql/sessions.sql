@@ -11,3 +11,7 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 -- The unanswered question that the last turn ended with, as JSON.
 -- name: open_question
 SELECT question FROM sessions WHERE id = :id;
+
+-- Turns that a killed process left behind; those that wait for an answer ask again.
+-- name: unfinished_turns
+SELECT id FROM turns WHERE session_id = :session_id AND state = 'running' AND parked = 0;

@@ -111,7 +111,7 @@ async def log(
     version: Annotated[int | None, typer.Option(help="Print the text of this version.")] = None,
     json: Json = False,
 ) -> None:
-    """List the team's versions of a skill, oldest first. Shows which one is loaded here."""
+    """List the team's versions of a skill, oldest first, with the one loaded here."""
     await _or_fail(_log(plugin, name, version, json))
 
 

@@ -32,7 +32,7 @@ async def worker(
         typer.Option(min=1, help="Maximum number of turns at once. Overrides the config."),
     ] = None,
 ) -> None:
-    """Run the turns for messages that gateways receive, until SIGTERM or SIGINT."""
+    """Run the turns for messages that gateways receive, until stopped."""
     member = plugin.member
     config, services = member.config, member.host.services
     core = services[Inspection]

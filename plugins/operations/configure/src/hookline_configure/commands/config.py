@@ -18,7 +18,7 @@ from hookline_hookspecs import CommandError
 from hookline_hookspecs.cli import command_line
 
 from ..config_file import config_file
-from ..output import as_command_errors, print_value, warn
+from ..output import as_command_errors, print_value, warn, with_sources
 from ..validation import find_problems, near_key
 
 Key = Annotated[
@@ -40,11 +40,15 @@ def print_path() -> None:
 
 @app.command("show")
 def show(json: Json = False) -> None:
-    """Print the effective config, with secrets masked."""
+    """Print the effective config and where each value is set, with secrets masked."""
     with as_command_errors():
         warn(command_line().configuration.check(config_file().text())[1])
         found = command_line().configuration.effective()
-    print_value(found, json)
+        sources = command_line().configuration.sources()
+    if json:
+        print_value(found, json)
+    else:
+        typer.echo("\n".join(with_sources(found, sources)))
 
 
 @app.command("get")
@@ -67,7 +71,10 @@ def get(key: Key, json: Json = False) -> None:
 
 @app.command("check")
 def check() -> None:
-    """Check config.yaml and report all errors and unknown keys. Exits with 2 if there are any."""
+    """Check config.yaml and report every error and unknown key.
+
+    Exits with 2 if there are any.
+    """
     if not _is_fine():
         raise typer.Exit(USAGE)
 

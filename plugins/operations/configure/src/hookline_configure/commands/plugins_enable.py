@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..switches import enable_plugins
+from ..switches import enable_plugins, gateway_notice
 
 WORKS_WHEN_OFF = True
 
@@ -20,5 +20,11 @@ def enable(
         bool, typer.Option("--yes", "-y", help="Install missing plugins without asking.")
     ] = False,
 ) -> None:
-    """Switch plugins on in config.yaml, with those they require. Offers to install missing ones."""
-    enable_plugins(dict.fromkeys(names), install=yes)
+    """Switch plugins on in config.yaml, with those they require.
+
+    Offers to install missing ones.
+    """
+    names = list(dict.fromkeys(names))
+    enable_plugins(names, install=yes)
+    if notice := gateway_notice(names):
+        typer.echo(notice)

@@ -20,7 +20,9 @@ Shell = Literal["bash", "zsh", "fish"]
 
 def completion(
     ctx: typer.Context,
-    shell: Annotated[Shell | None, typer.Argument(help="Your shell.")] = None,
+    shell: Annotated[
+        Shell | None, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")
+    ] = None,
     refresh: Annotated[bool, typer.Option("--refresh", hidden=True)] = False,
 ) -> None:
     """Print a shell completion script.

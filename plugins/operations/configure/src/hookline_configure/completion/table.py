@@ -22,8 +22,7 @@ import yaml
 from hookline_hookspecs import HOOKS, HooklineError
 from hookline_hookspecs.cli import CommandLine
 
-from ..plugin_names import kind_of
-from ..switches import known_plugins
+from ..plugin_names import kind_of, known_plugins
 from . import completer
 
 GROUP = "hookline.plugins"

@@ -27,7 +27,10 @@ def install(
         bool, typer.Option("--replace-hookline", help="Allow it to replace Hookline itself.")
     ] = False,
 ) -> None:
-    """Install a plugin and switch it on. Without SPEC, reinstall what plugins.lock lists."""
+    """Install a plugin and switch it on.
+
+    Without SPEC, reinstall what plugins.lock lists.
+    """
     from ..command_runner import install_or_restore
 
     install_or_restore(command_line().home, spec, editable, yes, replace_hookline)

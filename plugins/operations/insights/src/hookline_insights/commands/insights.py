@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @with_plugin
 async def insights(
     plugin: Insights,
-    days: Annotated[str, typer.Option(help="Number of days, including today.")] = "7",
-    by: Annotated[str, typer.Option(help=f"Group by {', '.join(GROUPINGS)}.")] = "",
+    days: Annotated[str, typer.Option(metavar="N", help="Number of days, including today.")] = "7",
+    by: Annotated[str, typer.Option(metavar="|".join(GROUPINGS), help="Group the usage.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the usage of the last days: tokens, cost, tools and skills."""

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline_hookspecs import Check, CommandError, Configuration, HooklineError, Host
+from hookline_hookspecs import Check, CheckResult, CommandError, Configuration, HooklineError, Host
 from hookline_hookspecs.cli import command_line, with_plugin
 from hookline_hookspecs.secrets import redacted
 
@@ -102,7 +102,17 @@ async def run_check(plugin: str, check: Check, offline: bool) -> Row:
         result = await returned if inspect.isawaitable(returned) else returned
     except (Exception, SystemExit) as error:
         return _row(check.name, plugin, False, f"the check failed: {error}", "see the log")
+    if not isinstance(result, CheckResult):
+        detail = f"expected a CheckResult, got {type(result).__name__}{_place(check.run)}"
+        fix = "return CheckResult(ok, detail)" if isinstance(result, bool) else "correct the plugin"
+        return _row(check.name, plugin, False, detail, fix)
     return _row(check.name, plugin, result.ok or result.hint, result.detail, result.fix)
+
+
+def _place(function: Callable[..., object]) -> str:
+    """Return `` (FILE:LINE)`` of a function; empty if it was not written in Python."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
 
 
 def _row(name: str, plugin: str, ok: bool, detail: str, fix: str = "") -> Row:

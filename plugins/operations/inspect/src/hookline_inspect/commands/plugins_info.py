@@ -21,7 +21,7 @@ def info(
     name: Annotated[str, typer.Argument(help="The plugin.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show a plugin's version, hooks, tools and their cost, settings, storage and recent errors."""
+    """Show a plugin's hooks, tools and their cost, settings, storage and errors."""
     try:
         command_line().run(lambda plugin: show(plugin.host, name, json))
     except CommandError as error:

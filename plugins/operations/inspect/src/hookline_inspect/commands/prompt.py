@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @with_plugin
 async def prompt(
     plugin: Inspect,
-    session: Annotated[str | None, typer.Option(help="Show this session's stored prompt.")] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Show this session's stored prompt.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the exact stable prompt and tools, with each plugin's share of the tokens."""

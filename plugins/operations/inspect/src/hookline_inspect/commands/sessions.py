@@ -42,8 +42,19 @@ async def sessions(
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="delete: do not ask.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="list: open chats, and sessions that run or wait now.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List, show, search, export and delete sessions."""
+    if live:
+        from ..live_sessions import show_live
+        from ..output import exit_with_error
+
+        if action != "list" or words:
+            exit_with_error("--live belongs to `sessions list`")
+        await show_live(plugin.host, json=json)
+        return
     arguments = actions.SessionArguments(words or [], limit, yes, json)
     await actions.ACTIONS[action](plugin.host, arguments)

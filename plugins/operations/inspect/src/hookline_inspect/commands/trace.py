@@ -39,7 +39,10 @@ async def trace(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what happened in a turn, step by step. Turns are recorded while tracing is on."""
+    """Show what happened in a turn, step by step.
+
+    Turns are recorded while tracing is on.
+    """
     host = plugin.host
     session_id = session or await traces.latest_session(host)
     if session_id is None:

@@ -19,6 +19,9 @@ from hookline_hookspecs.web import (
     Text,
     Timestamp,
     View,
+    t,
+    tn,
+    translate,
 )
 
 from ..commands.doctor import run_check, run_checks
@@ -64,34 +67,34 @@ class DoctorPage:
         failing = [row for row in rows if not row["ok"]]
         ordered = [*failing, *(row for row in rows if row["ok"])]
         return View(
-            "Doctor",
+            t("Doctor"),
             [
                 _verdict(len(failing)),
                 Actions(
                     [
-                        Action("Check network and model too", "/doctor", style="primary"),
-                        Action("Check again", "/doctor", get=True),
+                        Action(t("Check network and model too"), "/doctor", style="primary"),
+                        Action(t("Check again"), "/doctor", get=True),
                     ]
                 ),
                 Table(
-                    ["Check", "State", "Result", "Fix", "Plugin"],
+                    [t("Check"), t("State"), t("Result"), t("Fix"), t("Plugin")],
                     [_row(row) for row in ordered],
-                    title="Checks",
-                    empty="No checks.",
+                    title=t("Checks"),
+                    empty=t("No checks."),
                 ),
                 self._channels(),
                 await self._failures(),
             ],
-            "Including network checks." if online else "Without network checks.",
+            t("Including network checks.") if online else t("Without network checks."),
         )
 
     def _channels(self) -> Part:
         rows = [
-            Row([channel.name, "other people" if channel.network else "admins only"])
+            Row([channel.name, t("other people") if channel.network else t("admins only")])
             for channel in self._host.channels()
         ]
-        empty = "No channels are on. Turn one on under Plugins."
-        return Table(["Channel", "Open to"], rows, "Channels", empty)
+        empty = t("No channels are on. Turn one on under Plugins.")
+        return Table([t("Channel"), t("Open to")], rows, t("Channels"), empty)
 
     async def _failures(self) -> Part:
         """The recent failures of plugins, newest first."""
@@ -104,25 +107,25 @@ class DoctorPage:
             Row([Timestamp(at), name, hook, Code(reason)])
             for at, name, hook, reason in sorted(found, reverse=True)[:50]
         ]
-        empty = "No failures."
-        return Table(["When", "Plugin", "Hook", "Error"], rows, "Failures", empty)
+        empty = t("No failures.")
+        return Table([t("When"), t("Plugin"), t("Hook"), t("Error")], rows, t("Failures"), empty)
 
 
 def _verdict(failing: int) -> Part:
     if not failing:
-        return Text("No problems found.", "good")
-    message = "1 problem found" if failing == 1 else f"{failing} problems found"
-    return Text(
-        f"{message}. Run “hookline doctor --fix” to fix what can be fixed safely.", "warning"
-    )
+        return Text(t("No problems found."), "good")
+    found = tn("{n} problem found.", "{n} problems found.", failing)
+    fix = t("Run “hookline doctor --fix” to fix what can be fixed safely.")
+    return Text(f"{found} {fix}", "warning")
 
 
 def _row(row: dict[str, Any]) -> Row:
-    state = Badge("ok", "good") if row["ok"] else Badge("failed", "bad")
-    return Row([row["name"], state, row["detail"], row["fix"] or None, row["plugin"]])
+    state = Badge(t("ok"), "good") if row["ok"] else Badge(t("failed"), "bad")
+    texts = [translate(row[name]) for name in ("name", "detail", "fix")]
+    return Row([texts[0], state, texts[1], texts[2] or None, row["plugin"]])
 
 
 def _timed_out_row(name: str, plugin: str, seconds: float) -> dict[str, Any]:
-    message = f"no answer within {seconds:g} seconds"
-    fix = "Run “hookline doctor”, which waits longer."
+    message = tn("no answer within {n} second", "no answer within {n} seconds", round(seconds))
+    fix = t("Run “hookline doctor”, which waits longer.")
     return {"name": name, "plugin": plugin, "ok": False, "detail": message, "fix": fix}

@@ -33,17 +33,17 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    format_number,
     query_params,
+    t,
 )
 
 from .. import traces
 from ..commands.prompt import prompt_costs
-from ..commands.trace import HOW_TO_TRACE
 from ..service import inspection
 from ..sessions import local_time, session_name
 from .transcript import fenced
 
-SESSIONS = Link("Sessions", "/sessions")
 MAX_CRUMB_CHARS = 48
 """Characters of a session's title in the breadcrumbs."""
 CALL_COLUMNS = ("model", "purpose", "input", "cache_read", "cache_write", "output")
@@ -71,40 +71,48 @@ class InternalPages:
         session = query_params(request).get("session") or None
         stable = await inspection(self._host).prompt(session)
         if stable is None:
-            text = "Session not found."
-            raise Problem(404, "not_found", text, "Find it under Sessions.")
+            text = t("Session not found.")
+            raise Problem(404, "not_found", text, t("Find it under Sessions."))
         found = prompt_costs(stable)
         sums = found["tokens"]
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("System prompt", f"{sums['system']:,}", "tokens, characters / 4"),
-                    Stat("Tools", f"{sums['tools']:,}", "tokens"),
-                    Stat("Total", f"{sums['total']:,}", "tokens before the first message"),
+                    Stat(
+                        t("System prompt"),
+                        format_number(sums["system"]),
+                        t("tokens, characters / 4"),
+                    ),
+                    Stat(t("Tools"), format_number(sums["tools"]), t("tokens")),
+                    Stat(
+                        t("Total"),
+                        format_number(sums["total"]),
+                        t("tokens before the first message"),
+                    ),
                 ]
             ),
             tokens_by_plugin(found["by_plugin"]),
             Table(
-                ["Plugin", "Section", "Characters", "Tokens"],
+                [t("Plugin"), t("Section"), t("Characters"), t("Tokens")],
                 [
                     Row([one["plugin"], one["section"], one["chars"], one["tokens"]])
                     for one in sorted(found["by_plugin"], key=lambda one: -one["tokens"])
                 ],
-                title="By section",
-                empty="The prompt is empty: no plugin adds to it.",
+                title=t("By section"),
+                empty=t("The prompt is empty: no plugin adds to it."),
             ),
         ]
         if session is not None:
             parts.append(await self._calls(request, session))
-        parts.append(Group("Text", [Markdown(fenced(found["system"]))], open=False))
+        parts.append(Group(t("Text"), [Markdown(fenced(found["system"]))], open=False))
         hashes = [Row([name, Code(sha)]) for name, sha in found["sha256"].items()]
-        parts.append(Group("SHA-256", [Table(["Tier", "SHA-256"], hashes)], open=False))
-        subtitle = "What a new terminal session sends with every message."
+        parts.append(Group(t("SHA-256"), [Table([t("Tier"), t("SHA-256")], hashes)], open=False))
+        subtitle = t("What a new terminal session sends with every message.")
         if session is None:
-            return View("Prompt", parts, subtitle)
+            return View(t("Prompt"), parts, subtitle)
         crumb = await self._crumb(session)
-        subtitle = f"What the session “{crumb.text}” sends."
-        return View("Prompt", parts, subtitle, (SESSIONS, crumb))
+        subtitle = t("What the session “{text}” sends.", text=crumb.text)
+        return View(t("Prompt"), parts, subtitle, (_sessions(), crumb))
 
     async def _crumb(self, session: str) -> Link:
         """The link back to a session: its title or first words, else its start."""
@@ -112,7 +120,7 @@ class InternalPages:
         text = (
             session_name(rows[0], MAX_CRUMB_CHARS) or local_time(rows[0]["created"])
             if rows
-            else "Session"
+            else t("Session")
         )
         return Link(text, build_path("sessions", session))
 
@@ -124,14 +132,14 @@ class InternalPages:
         )
         return Table(
             [
-                "When",
-                "Model",
-                "Purpose",
-                "Tokens in",
-                "Cache read",
-                "Cache write",
-                "Tokens out",
-                "Prefix",
+                t("When"),
+                t("Model"),
+                t("Purpose"),
+                t("Tokens in"),
+                t("Cache read"),
+                t("Cache write"),
+                t("Tokens out"),
+                t("Prefix"),
             ],
             [
                 Row(
@@ -143,8 +151,8 @@ class InternalPages:
                 )
                 for row in rows[: paging.size]
             ],
-            title="Model calls",
-            empty="No model calls yet.",
+            title=t("Model calls"),
+            empty=t("No model calls yet."),
             more=paging.link(len(rows)),
         )
 
@@ -158,15 +166,15 @@ class InternalPages:
                 [
                     Code(spec.name),
                     spec.kind,
-                    f"{spec.deadline:g} s" if spec.deadline else "none",
+                    f"{spec.deadline:g} s" if spec.deadline else t("none"),
                     ", ".join(implemented[spec.name]) or "none",
                 ]
             )
             for spec in HOOKS.values()
         ]
-        columns = ["Hook", "Kind", "Deadline", "Implemented by, in call order"]
-        text = "Where plugins take part in a turn. Decorated tools and commands need no hook."
-        return View("Hooks", [Table(columns, rows)], text)
+        columns = [t("Hook"), t("Kind"), t("Deadline"), t("Implemented by, in call order")]
+        text = t("Where plugins take part in a turn. Decorated tools and commands need no hook.")
+        return View(t("Hooks"), [Table(columns, rows)], text)
 
     # Traces
 
@@ -176,8 +184,20 @@ class InternalPages:
         session = query.get("session") or await traces.latest_session(self._host)
         kept = await traces.session_traces(self._host, session) if session else []
         if session is None or not kept:
-            crumbs = (SESSIONS,)
-            return View("Trace", [Text(f"No traces. To record them, {HOW_TO_TRACE}.")], "", crumbs)
+            crumbs = (_sessions(),)
+            return View(
+                t("Trace"),
+                [
+                    Text(
+                        t(
+                            "No traces. To record them, set `trace: true` in config.yaml, or trace "
+                            "one turn with `hookline run --trace`."
+                        )
+                    )
+                ],
+                "",
+                crumbs,
+            )
         ids = await self._host.storage.fetch("turn_ids", id=session)
         numbers = {row["turn_id"]: number for number, row in enumerate(ids, 1)}
         row = next((turn for turn in kept if turn["turn_id"] == query.get("turn")), kept[-1])
@@ -186,16 +206,30 @@ class InternalPages:
         parts: list[Part] = [
             Stats(
                 [
-                    Stat("Duration", f"{tree['ms']:,.0f} ms"),
-                    Stat("Ended with", str(tree["verdict"] or "done"), tree["reason"] or ""),
-                    Stat("Steps", f"{_steps(tree):,}"),
+                    Stat(t("Duration"), _duration(tree["ms"])),
+                    Stat(t("Ended with"), str(tree["verdict"] or "done"), tree["reason"] or ""),
+                    Stat(t("Steps"), format_number(_steps(tree))),
                 ]
             ),
             Actions(choices),
-            Timeline([timeline_step(child) for child in tree["children"]], "Timeline"),
+            Timeline([timeline_step(child) for child in tree["children"]], t("Timeline")),
         ]
-        title = f"Turn {numbers[row['turn_id']]}" if row["turn_id"] in numbers else "Turn"
-        return View(title, parts, "", (SESSIONS, await self._crumb(session)))
+        title = (
+            t("Turn {number}", number=numbers[row["turn_id"]])
+            if row["turn_id"] in numbers
+            else t("Turn")
+        )
+        return View(title, parts, "", (_sessions(), await self._crumb(session)))
+
+
+def _duration(ms: float) -> str:
+    if ms < 1000:
+        return t("{ms} ms", ms=round(ms))
+    return t("{n} s", n=format_number(ms / 1000, 1))
+
+
+def _sessions() -> Link:
+    return Link(t("Sessions"), "/sessions")
 
 
 def timeline_step(tree: traces.Tree) -> TimelineStep:
@@ -206,9 +240,16 @@ def timeline_step(tree: traces.Tree) -> TimelineStep:
     details = [tree["reason"] or ""]
     if (changed := tree["changed"]) is not None:
         names = ", ".join(changed["fields"])
-        details.append(f"changed {names} (−{changed['removed']} +{changed['added']} characters)")
+        details.append(
+            t(
+                "changed {names} (−{removed} +{added} characters)",
+                names=names,
+                removed=changed["removed"],
+                added=changed["added"],
+            )
+        )
     if others := strangers(origins_from_json(tree.get("origins"))):
-        details.append(f"read from {named(others)}")
+        details.append(t("read from {names}", names=named(others)))
     return TimelineStep(
         title,
         tree["plugin"],
@@ -230,7 +271,7 @@ def _turn_link(
     number = numbers.get(one["turn_id"])
     path = build_path("trace", session=session, turn=one["turn_id"])
     chosen = one["turn_id"] == shown["turn_id"]
-    label = f"Turn {number}" if number else "An undone turn"
+    label = t("Turn {number}", number=number) if number else t("An undone turn")
     return Action(label, path, style="primary" if chosen else "default", get=True)
 
 
@@ -242,16 +283,20 @@ def tokens_by_plugin(costs: Sequence[Mapping[str, Any]]) -> Part:
     ordered = sorted(found.items(), key=lambda item: -sum(item[1]))
     names = [name for name, _ in ordered]
     series = {
-        "system prompt": [float(tokens[0]) for _, tokens in ordered],
-        "tools": [float(tokens[1]) for _, tokens in ordered],
+        t("system prompt"): [float(tokens[0]) for _, tokens in ordered],
+        t("tools"): [float(tokens[1]) for _, tokens in ordered],
     }
-    return Chart("Tokens by plugin", names, series, "stacked", "tokens")
+    return Chart(t("Tokens by plugin"), names, series, "stacked", t("tokens"))
 
 
 def prefix_badge(stored: str | None) -> Any:
     """A badge for whether the prefix was kept, or which plugin broke it."""
     if not stored:
-        return Badge("kept", "good")
+        return Badge(t("kept"), "good")
     found = json.loads(stored)
-    place = f"message {found['message']}" if found["tier"] == "history" else found["tier"]
-    return Badge(f"broken by {found['plugin']} at {place}", "bad")
+    place = (
+        t("message {number}", number=found["message"])
+        if found["tier"] == "history"
+        else found["tier"]
+    )
+    return Badge(t("broken by {plugin} at {place}", plugin=found["plugin"], place=place), "bad")

@@ -33,10 +33,12 @@ from hookline_hookspecs.web import (
     Transcript,
     View,
     build_path,
+    format_number,
     identity,
     path_param,
     query_params,
     read_form,
+    t,
 )
 
 from ..service import inspection
@@ -55,7 +57,6 @@ MAX_TITLE_CHARS = 200
 """The limit of ``Host.set_title``."""
 KINDS = ("chat", "schedule", "agent", "review", "all")
 """The kinds of sessions: conversations, scheduled runs, sub-agents, reviews."""
-CRUMBS = (Link("Sessions", "/sessions"),)
 
 
 class SessionPages:
@@ -71,10 +72,10 @@ class SessionPages:
         kind = query.get("kind", "chat")
         kind = kind if kind in KINDS else "chat"
         fields = [
-            Field("q", "Search titles and messages", value=words),
-            Field("kind", "Show", "choice", kind, KINDS),
+            Field("q", t("Search titles and messages"), value=words),
+            Field("kind", t("Show"), "choice", kind, KINDS, labels=_kinds()),
         ]
-        parts: list[Part] = [Form("/sessions", fields, "Search", get=True)]
+        parts: list[Part] = [Form("/sessions", fields, t("Search"), get=True)]
         paging = Paging.from_request(request, "/sessions", SESSIONS_PER_PAGE)
         rows = await self._host.storage.fetch(
             "page_sessions",
@@ -89,23 +90,25 @@ class SessionPages:
         found = [row for row in rows[: paging.size] if _contains_all(row["title"], words)]
         parts.append(
             Table(
-                ["Session", "Where", "Turns", "Tokens", "Cost", "Last used"],
+                [t("Session"), t("Where"), t("Turns"), t("Tokens"), t("Cost"), t("Last used")],
                 [await self._row(row) for row in found],
-                title="Matching titles" if words else "",
+                title=t("Matching titles") if words else "",
                 empty=_empty_text(words, kind),
                 more=paging.link(len(rows)),
             )
         )
         subtitle = (
-            "All conversations on all channels." if who.is_operator else "Your conversations."
+            t("All conversations on all channels.") if who.is_operator else t("Your conversations.")
         )
-        return View("Sessions", parts, subtitle)
+        return View(t("Sessions"), parts, subtitle)
 
     async def _row(self, row: Mapping[str, Any]) -> Row:
         spent = await money(self._host, row["id"])
         cost = Prices.of(self._host).format(spent) if row["tokens"] else ""
         where = f"{row['channel']}:{row['chat']}"
-        actions = [Action("Open", build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
+        actions = (
+            [Action(t("Open"), build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
+        )
         actions.append(_delete_action(row))
         cells = [
             _link(row),
@@ -127,14 +130,14 @@ class SessionPages:
         )
         found = [row for row in rows if _contains_all(row["text"], words)][:SESSIONS_PER_PAGE]
         return Table(
-            ["Message", "From", "Session", "When"],
+            [t("Message"), t("From"), t("Session"), t("When")],
             [
                 Row(
                     [
                         _snippet(row["text"], words),
                         row["role"],
                         Link(
-                            row["title"] or row["session_id"],
+                            session_name(row) or "Session",
                             build_path("sessions", row["session_id"], **_page_params(row["seq"])),
                         ),
                         Timestamp(row["created"]),
@@ -142,8 +145,8 @@ class SessionPages:
                 )
                 for row in found
             ],
-            title="Matching messages",
-            empty=f"No messages match “{words}”.",
+            title=t("Matching messages"),
+            empty=t("No messages match “{words}”.", words=words),
         )
 
     async def show(self, request: RequestLike) -> View:
@@ -164,23 +167,30 @@ class SessionPages:
             for message in messages[: paging.size]
         ]
         shown = list(entries(bodies))
-        parts.append(Transcript(shown) if shown else Text("No messages yet."))
-        if more := paging.link(len(messages), "Later messages"):
+        parts.append(Transcript(shown) if shown else Text(t("No messages yet.")))
+        if more := paging.link(len(messages), t("Later messages")):
             parts.append(Actions([Action(more.text, more.href, get=True)]))
-        field = Field("title", "Title", value=row["title"] or "", help="Leave empty for no title.")
+        field = Field(
+            "title", t("Title"), value=row["title"] or "", help=t("Leave empty for no title.")
+        )
         id_ = Field("id", kind="hidden", value=row["id"])
-        rename = Form("/inspect/rename", [id_, field], "Rename")
-        parts.append(Group("Rename", [rename], open=False))
-        return View(session_name(row) or "Session", parts, _subtitle(row), CRUMBS)
+        rename = Form("/inspect/rename", [id_, field], t("Rename"))
+        parts.append(Group(t("Rename"), [rename], open=False))
+        return View(
+            session_name(row) or t("Session"),
+            parts,
+            _subtitle(row),
+            (Link(t("Sessions"), "/sessions"),),
+        )
 
     async def _stats(self, row: Mapping[str, Any]) -> Sequence[Stat]:
         used, spent = await tokens_and_cost(self._host, row["id"])
-        cached = f"{used.cache_read:,} from cache" if used.input else ""
+        cached = t("{cache_read} from cache", cache_read=used.cache_read) if used.input else ""
         return [
-            Stat("Turns", f"{row['turns']:,}"),
-            Stat("Tokens in", f"{used.input:,}", cached),
-            Stat("Tokens out", f"{used.output:,}"),
-            Stat("Cost", Prices.of(self._host).format(spent), row["model"]),
+            Stat(t("Turns"), format_number(row["turns"])),
+            Stat(t("Tokens in"), format_number(used.input), cached),
+            Stat(t("Tokens out"), format_number(used.output)),
+            Stat(t("Cost"), Prices.of(self._host).format(spent), row["model"]),
         ]
 
     async def _related(self, row: Mapping[str, Any]) -> Sequence[Part]:
@@ -188,15 +198,19 @@ class SessionPages:
         related = []
         if row["parent_id"]:
             found = await self._host.storage.fetch("page_session", id=row["parent_id"])
-            related += [("copied from", parent) for parent in found]
+            related += [(t("copied from"), parent) for parent in found]
         children = await self._host.storage.fetch(
             "page_children", id=row["id"], limit=SESSIONS_PER_PAGE
         )
-        related += [("led to", child) for child in children]
+        related += [(t("led to"), child) for child in children]
         rows = [
             Row([how, _link(one), one["kind"], Timestamp(one["updated"])]) for how, one in related
         ]
-        return [Table(["", "Session", "Kind", "Last used"], rows, "Related")] if rows else []
+        return (
+            [Table(["", t("Session"), t("Kind"), t("Last used")], rows, t("Related"))]
+            if rows
+            else []
+        )
 
     async def export(self, request: RequestLike) -> Download:
         """``GET /inspect/export?id=ID&as=jsonl|md``"""
@@ -209,7 +223,7 @@ class SessionPages:
             lines = [json.dumps(message, ensure_ascii=False, default=str) for message in messages]
             text, kind = "".join(f"{line}\n" for line in lines), "application/x-ndjson"
         else:
-            raise Problem(400, "bad_format", "The format must be jsonl or md.")
+            raise Problem(400, "bad_format", t("The format must be jsonl or md."))
         ending = "md" if query.get("as") == "md" else "jsonl"
         data = text.encode("utf-8", "backslashreplace")
         return Download(f"{row['id']}.{ending}", data, kind)
@@ -220,7 +234,7 @@ class SessionPages:
         row = await self._session(identity(request), form.get("id", ""))
         title = " ".join(form.get("title", "").split())[:MAX_TITLE_CHARS]
         await self._host.set_title(row["id"], title)
-        message = f"Renamed to “{title}”." if title else "Title removed."
+        message = t("Renamed to “{title}”.", title=title) if title else t("Title removed.")
         return Redirect(build_path("sessions", row["id"]), message)
 
     async def delete(self, request: RequestLike) -> Redirect:
@@ -231,23 +245,27 @@ class SessionPages:
             async with asyncio.timeout(10):
                 await inspection(self._host).delete_session(row["id"])
         except TimeoutError:
-            message = "A turn is running in this session."
-            raise Problem(409, "busy", message, "Stop it first, then delete the session.") from None
+            message = t("A turn is running in this session.")
+            raise Problem(
+                409, "busy", message, t("Stop it first, then delete the session.")
+            ) from None
         await forget_session(self._host, row["id"])
         by = identity(request).person
         await session_deleted(self._host, row["id"], row["channel"], row["chat"], by)
-        return Redirect("/sessions", f"“{session_name(row) or row['id']}” was deleted.")
+        return Redirect(
+            "/sessions", t("“{name}” was deleted.", name=session_name(row) or row["id"])
+        )
 
     async def _session(self, who: Identity, id_: str) -> Mapping[str, Any]:
         """The session if it exists and this person may see it; else the same error for both."""
         rows = await self._host.storage.fetch("page_session", id=id_)
         if rows and who.may_see(rows[0]["channel"], rows[0]["chat"]):
             return rows[0]
-        raise Problem(404, "not_found", "Session not found.", "Find it under Sessions.")
+        raise Problem(404, "not_found", t("Session not found."), t("Find it under Sessions."))
 
 
 def _link(row: Mapping[str, Any]) -> Link:
-    return Link(session_name(row) or row["id"], build_path("sessions", row["id"]))
+    return Link(session_name(row) or "No messages yet", build_path("sessions", row["id"]))
 
 
 def _visible_chats(who: Identity) -> dict[str, Any]:
@@ -286,13 +304,26 @@ def _times(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"turn": row["turn"], "created": row["created"]}
 
 
+def _kinds() -> Mapping[str, str]:
+    return {
+        "chat": t("Chats"),
+        "schedule": t("Scheduled jobs"),
+        "agent": t("Sub-agents"),
+        "review": t("Reviews"),
+        "all": t("All"),
+    }
+
+
 def _empty_text(words: str, kind: str) -> str:
     if words:
-        return f"No titles match “{words}”."
+        return t("No titles match “{words}”.", words=words)
     if kind in ("chat", "all"):
-        return "No sessions yet. Start one in Chat or on any channel."
-    made = {"schedule": "scheduled jobs", "agent": "sub-agents", "review": "session reviews"}
-    return f"None yet. These come from {made[kind]}."
+        return t("No sessions yet. Start one in Chat or on any channel.")
+    return {
+        "schedule": t("None yet. Scheduled jobs create these."),
+        "agent": t("None yet. Sub-agents create these."),
+        "review": t("None yet. Session reviews create these."),
+    }[kind]
 
 
 def _is_chat(row: Mapping[str, Any]) -> bool:
@@ -301,20 +332,20 @@ def _is_chat(row: Mapping[str, Any]) -> bool:
 
 def _delete_action(row: Mapping[str, Any]) -> Action:
     name = session_name(row) or row["id"]
-    question = f"Delete “{name}” and all its messages? This cannot be undone."
-    return Action("Delete", "/inspect/delete", {"id": row["id"]}, question, "danger")
+    question = t("Delete “{name}” and all its messages? This cannot be undone.", name=name)
+    return Action(t("Delete"), "/inspect/delete", {"id": row["id"]}, question, "danger")
 
 
 def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
     id_ = row["id"]
     if _is_chat(row):
-        yield Action("Open in Chat", build_path("chat", id_), style="primary", get=True)
+        yield Action(t("Open in Chat"), build_path("chat", id_), style="primary", get=True)
     for ending, name in (("md", "Markdown"), ("jsonl", "JSONL")):
         path = build_path("inspect", "export", **{"id": id_, "as": ending})
-        yield Action(f"Export as {name}", path, get=True)
+        yield Action(t("Export as {name}", name=name), path, get=True)
     if who.is_operator:
-        yield Action("Prompt", build_path("prompt", session=id_), get=True)
-        yield Action("Trace", build_path("trace", session=id_), get=True)
+        yield Action(t("Prompt"), build_path("prompt", session=id_), get=True)
+        yield Action(t("Trace"), build_path("trace", session=id_), get=True)
     yield _delete_action(row)
 
 

@@ -8,11 +8,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from hookline_hookspecs.web import Group, Markdown, Part, TranscriptEntry
+from hookline_hookspecs.web import N_, Group, Markdown, Part, TranscriptEntry, t
 
 from ..sessions import block_text, from_others, session_name, shown_blocks
 
-SPEAKERS = {"user": "You", "assistant": "Hookline", "system": "System", "unreadable": "Unreadable"}
+SPEAKERS = {
+    "user": N_("You"),
+    "assistant": "Hookline",
+    "system": N_("System"),
+    "unreadable": N_("Unreadable"),
+}
 MAX_RESULT_CHARS = 4_000
 """Characters of a tool's result on the page; the export has all."""
 
@@ -31,13 +36,13 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
             _part(block, names) for block in blocks if block["type"] != "text" or block.get("text")
         ]
         origins = "".join(dict.fromkeys(from_others(block) for block in blocks))
-        who = f"{SPEAKERS.get(message['role'], message['role'])}{origins}"
+        who = f"{t(SPEAKERS.get(message['role'], message['role']))}{origins}"
         if entry is not None and (results or entry.who == who == SPEAKERS["assistant"]):
             entry = replace(entry, parts=[*entry.parts, *parts])
             continue
         if entry is not None and entry.parts:
             yield entry
-        entry = TranscriptEntry("Results" if results else who, parts, message["created"])
+        entry = TranscriptEntry(t("Results") if results else who, parts, message["created"])
     if entry is not None and entry.parts:
         yield entry
 
@@ -47,13 +52,15 @@ def _part(block: Mapping[str, Any], names: Mapping[str, str]) -> Part:
         return Markdown(block["text"])
     text = block_text(block)
     left_out = len(text) - MAX_RESULT_CHARS
-    shown = f"{text[:MAX_RESULT_CHARS]}\n[… {left_out:,} more characters]" if left_out > 0 else text
+    shown = text
+    if left_out > 0:
+        shown = f"{text[:MAX_RESULT_CHARS]}\n{t('[… {n} more characters]', n=left_out)}"
     return Group(_title(block, names), [Markdown(fenced(shown))], open=False)
 
 
 def _title(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if block["type"] == "tool_call":
-        return f"Call: {block['name']}"
+        return t("Call: {name}", name=block["name"])
     if block["type"] == "tool_result":
         name = names.get(block.get("call_id", ""), "a tool")
         return f"{name} {'result' if block.get('ok', True) else 'failed'}{from_others(block)}"

@@ -15,6 +15,7 @@ from hookline_hookspecs import Host, Usage, origins_from_json
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
+    N_,
     Chart,
     Diff,
     Group,
@@ -32,6 +33,9 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    format_number,
+    t,
+    tn,
 )
 
 from .. import traces
@@ -54,10 +58,10 @@ _TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
 MIN_SHOWN_MS = 0.1
 """Shorter steps without any effect are collapsed."""
 TITLES = {
-    "recalled-context": "Recalled memory",
-    "skills": "Matched skills",
-    "attached-context": "Attachments",
-    "notices": "Notices to the model",
+    "recalled-context": N_("Recalled memory"),
+    "skills": N_("Matched skills"),
+    "attached-context": N_("Attachments"),
+    "notices": N_("Notices to the model"),
 }
 Rows = Sequence[Mapping[str, Any]]
 
@@ -87,10 +91,10 @@ class TurnView:
         ]
         if steps:
             parts.append(
-                Group("Tool calls", [part for step in steps for part in _tool_parts(step)])
+                Group(t("Tool calls"), [part for step in steps for part in _tool_parts(step)])
             )
-        parts.append(Group("Prompt", await self._prompt(session_id, calls, sizes, sidecar)))
-        return View(f"Turn {turn['number']}", parts)
+        parts.append(Group(t("Prompt"), await self._prompt(session_id, calls, sizes, sidecar)))
+        return View(t("Turn {number}", number=turn["number"]), parts)
 
     def _stats(self, turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
         usage = sum((_usage(row) for row in calls), Usage())
@@ -99,18 +103,26 @@ class TurnView:
             cost = prices.cost(row["model"], _usage(row))
             money, known = money + (cost or 0.0), known and cost is not None
         free = bool(calls) and all(prices.is_free(row["model"]) for row in calls)
-        cost_text = "free (local)" if free else prices.format(money if known else None)
-        share = f"{100 * usage.cache_read / usage.input:.0f} % from cache" if usage.input else ""
+        cost_text = t("free (local)") if free else prices.format(money if known else None)
+        share = (
+            t("{share}% from cache", share=round(100 * usage.cache_read / usage.input))
+            if usage.input
+            else ""
+        )
         seconds = (turn["ended"] or turn["started"]) - turn["started"]
         tone: Tone = "bad" if turn["stop"] == "error" else "neutral"
         return Stats(
             [
-                Stat("Duration", _seconds(seconds) if turn["ended"] else "running"),
-                Stat("Cost", cost_text if calls else "none"),
-                Stat("Tokens in", f"{usage.input:,}", share),
-                Stat("Tokens out", f"{usage.output:,}"),
-                Stat("Tool calls", str(len(steps)), f"in {_plural(len(calls), 'model call')}"),
-                Stat("Ended with", turn["stop"] or turn["state"], turn["error"] or "", tone),
+                Stat(t("Duration"), _seconds(seconds) if turn["ended"] else t("running")),
+                Stat(t("Cost"), cost_text if calls else t("none")),
+                Stat(t("Tokens in"), format_number(usage.input), share),
+                Stat(t("Tokens out"), format_number(usage.output)),
+                Stat(
+                    t("Tool calls"),
+                    str(len(steps)),
+                    tn("in {n} model call", "in {n} model calls", len(calls)),
+                ),
+                Stat(t("Ended with"), turn["stop"] or turn["state"], turn["error"] or "", tone),
             ]
         )
 
@@ -132,19 +144,19 @@ class TurnView:
                 "context": tokens(sidecar),
             }
             series = {"tokens": [float(count) for count in tiers.values()]}
-            parts.append(Chart("Tokens by tier", list(tiers), series, unit="tokens"))
+            parts.append(Chart(t("Tokens by tier"), list(tiers), series, unit=t("tokens")))
             parts.append(tokens_by_plugin(found["by_plugin"]))
         prices = Prices.of(self._host)
         columns = [
-            "When",
-            "Model",
-            "For",
-            "In",
-            "Cache read",
-            "Cache write",
-            "Out",
-            "Cost",
-            "Prefix",
+            t("When"),
+            t("Model"),
+            t("For"),
+            t("In"),
+            t("Cache read"),
+            t("Cache write"),
+            t("Out"),
+            t("Cost"),
+            t("Prefix"),
         ]
         cells = [
             Row(
@@ -159,7 +171,7 @@ class TurnView:
             )
             for row in calls
         ]
-        parts.append(Table(columns, cells, "Model calls", "No model calls."))
+        parts.append(Table(columns, cells, t("Model calls"), t("No model calls.")))
         return parts
 
 
@@ -169,10 +181,6 @@ def _usage(row: Mapping[str, Any]) -> Usage:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _timeline(
@@ -187,13 +195,18 @@ def _timeline(
             *(_model_step(row, turn["started"]) for row in calls),
             *(_tool_step(row, turn["started"]) for row in steps),
         ]
-        yield Timeline(sorted(moments, key=lambda moment: moment.start or 0.0), "Timeline")
+        yield Timeline(sorted(moments, key=lambda moment: moment.start or 0.0), t("Timeline"))
         return
     children = tree["children"]
-    yield Timeline([timeline_step(child) for child in children if not _is_quiet(child)], "Timeline")
+    yield Timeline(
+        [timeline_step(child) for child in children if not _is_quiet(child)], t("Timeline")
+    )
     if quiet := [timeline_step(child) for child in children if _is_quiet(child)]:
-        message = (
-            f"{_plural(len(quiet), 'more step')} without effect, each under {MIN_SHOWN_MS:g} ms"
+        message = tn(
+            "{n} more step without effect, under {ms} ms",
+            "{n} more steps without effect, each under {ms} ms",
+            len(quiet),
+            ms=MIN_SHOWN_MS,
         )
         yield Group(message, [Timeline(quiet, "")], open=False)
 
@@ -204,15 +217,22 @@ def _is_quiet(step: traces.Tree) -> bool:
 
 
 def _model_step(row: Mapping[str, Any], start: float) -> TimelineStep:
-    message = f"{row['input']:,} tokens in, {row['cache_read']:,} from cache, {row['output']:,} out"
+    message = t(
+        "{input} tokens in, {cached} from cache, {output} out",
+        input=row["input"],
+        cached=row["cache_read"],
+        output=row["output"],
+    )
     at = max(0.0, (row["created"] - start) * 1000)
-    return TimelineStep("model response", row["model"], round(at, 1), None, message)
+    return TimelineStep(t("model response"), row["model"], round(at, 1), None, message)
 
 
 def _tool_step(row: Mapping[str, Any], start: float) -> TimelineStep:
     at, ms = max(0.0, (row["started"] - start) * 1000), (row["seconds"] or 0.0) * 1000
     tone: Tone = "neutral" if row["ok"] or row["ok"] is None else "bad"
-    return TimelineStep(f"call {row['name']}", "tool", round(at, 1), round(ms, 1), "", tone)
+    return TimelineStep(
+        t("call {name}", name=row["name"]), "tool", round(at, 1), round(ms, 1), "", tone
+    )
 
 
 def _tool_parts(row: Mapping[str, Any]) -> Iterator[Part]:
@@ -235,12 +255,16 @@ def _tool_parts(row: Mapping[str, Any]) -> Iterator[Part]:
     result = row["result"] or ""
     if result:
         more = len(result) - MAX_RESULT_CHARS
-        cut = f"{result[:MAX_RESULT_CHARS]}\n[… {more:,} more characters]" if more > 0 else result
+        cut = (
+            f"{result[:MAX_RESULT_CHARS]}\n{t('[… {n} more characters]', n=more)}"
+            if more > 0
+            else result
+        )
         inside.append(Markdown(fenced(cut)))
     if artifacts := _ARTIFACT.findall(result):
         inside.append(
             Table(
-                ["Artifact"],
+                [t("Artifact")],
                 [
                     Row([Link(artifact_id, build_path("artifacts", artifact_id))])
                     for artifact_id in dict.fromkeys(artifacts)
@@ -252,7 +276,7 @@ def _tool_parts(row: Mapping[str, Any]) -> Iterator[Part]:
     except (ValueError, TypeError):
         others = ()
     if others:
-        inside.append(Text(f"Read from {named(others)}.", "warning"))
+        inside.append(Text(t("Read from {others}.", others=named(others)), "warning"))
     yield Group(f"{row['name']}: {state}{took}", inside, open=False)
 
 
@@ -272,4 +296,4 @@ def _context_parts(sidecar: str) -> Iterator[Part]:
     for tag, inner in _RECALLED.findall(sidecar):
         text = _TAG.sub(lambda found: f"\n{found[2] or ''}\n" if found[1] else "\n", inner)
         lines = [line for line in unescape(text).splitlines() if line.strip()]
-        yield Group(TITLES[tag], [Markdown(fenced("\n".join(lines)))], open=False)
+        yield Group(t(TITLES[tag]), [Markdown(fenced("\n".join(lines)))], open=False)

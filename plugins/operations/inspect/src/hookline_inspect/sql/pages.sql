@@ -29,7 +29,9 @@ SELECT seq, turn_id AS turn, body, created FROM messages WHERE session_id = :id
 ORDER BY seq LIMIT :limit OFFSET :start;
 
 -- name: page_search
-SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id
+SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.chat_id,
+       (SELECT f.text FROM messages f WHERE f.session_id = s.id AND f.role = 'user' AND f.text <> ''
+        ORDER BY f.seq LIMIT 1) AS first_words
 FROM messages m JOIN sessions s ON s.id = m.session_id
 WHERE m.text LIKE :pattern ESCAPE '\'
   AND (:owner IS NULL OR (s.channel = :channel AND s.chat_id = :owner))

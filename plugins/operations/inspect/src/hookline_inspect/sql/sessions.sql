@@ -37,3 +37,24 @@ SELECT m.session_id, m.seq, m.role, m.text, m.created, s.title, s.channel, s.cha
 FROM messages m JOIN sessions s ON s.id = m.session_id
 WHERE m.text LIKE :pattern ESCAPE '\'
 ORDER BY m.created DESC LIMIT :limit;
+
+-- name: session
+SELECT s.id, s.title, s.chat_id AS chat, s.kind, s.updated,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words
+FROM sessions s WHERE s.id = :id;
+
+-- Turns that have not ended: what is called in them, whether they wait for an answer, since when.
+-- name: live_turns
+SELECT s.id, s.title, s.channel, s.chat_id AS chat, s.kind, s.workspace AS folder, t.owner,
+       t.started,
+       (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
+        ORDER BY m.seq LIMIT 1) AS first_words,
+       (SELECT p.name FROM steps p WHERE p.turn_id = t.id AND p.state = 'started'
+        ORDER BY p.seq DESC LIMIT 1) AS tool,
+       (SELECT MIN(q.created) FROM questions q
+        WHERE q.waiting_turn = t.id AND q.state = 'open') AS asked,
+       (SELECT q.body FROM questions q
+        WHERE q.waiting_turn = t.id AND q.state = 'open' ORDER BY q.created LIMIT 1) AS question
+FROM turns t JOIN sessions s ON s.id = t.session_id
+WHERE t.state = 'running' ORDER BY t.started;

@@ -55,11 +55,6 @@ def _names(key: str) -> frozenset[str]:
     return frozenset(_table()[key])
 
 
-def is_shell(program: str) -> bool:
-    """True for a program that runs scripts of the shell."""
-    return program in _names("shells")
-
-
 def adds_nothing(command: SimpleCommand) -> bool:
     """True for a wrapper that only starts another program, which is judged by itself."""
     wrapper = wrappers().get(command.program)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from hookline_hookspecs import Http
 from pydantic import SecretStr
 
 from ..config import WebConfig
 from .brave import Brave
+from .duckduckgo import DuckDuckGo
 from .results import SearchService
 from .searxng import SearXNG
 from .tavily import Tavily
@@ -30,10 +32,17 @@ class SearchChoice:
     reason: str = ""
 
 
-def choose_service(config: WebConfig, env: Mapping[str, str]) -> SearchChoice:
-    """The service that `config` names, or the first one that `config` or `env` configures."""
+def choose_service(
+    config: WebConfig, env: Mapping[str, str], http: Http, user_agent: str
+) -> SearchChoice:
+    """The service that `config` names, or the first one that `config` or `env` configures.
+
+    DuckDuckGo, which needs no key, has to be named: its requests go through `http`.
+    """
     if config.search == "none":
         return SearchChoice(None, "search is switched off")
+    if config.search == "duckduckgo":
+        return SearchChoice(DuckDuckGo(http, config.duckduckgo_base_url, user_agent))
     if config.search != "auto":
         service = _FACTORIES[config.search](config, env)
         needed = ENV_VARIABLES[config.search]

@@ -2,35 +2,44 @@
 
 -- name: session
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
-       s.successor, s.parent_id, s.question,
+       s.successor, s.question, s.workspace, v.root,
+       p.pinned, p.folder, p.archived,
        (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
        AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
         ORDER BY f.created LIMIT 1) AS first_file
-FROM sessions s WHERE s.id = :id;
+FROM sessions s LEFT JOIN web_ui_versions v ON v.id = s.id
+LEFT JOIN web_ui_places p ON p.id = COALESCE(v.root, s.id) WHERE s.id = :id;
 
--- The sessions of the chat :mine of this channel, or all.
+-- The sessions of the chat :mine of this channel, or all; of the versions of a chat the one used last.
 -- name: sessions
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
-       s.successor, s.parent_id, s.question,
+       s.successor, s.question, s.workspace, v.root,
+       p.pinned, p.folder, p.archived,
        (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
        AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
         ORDER BY m.seq LIMIT 1) AS first_words,
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
         ORDER BY f.created LIMIT 1) AS first_file
-FROM sessions s
+FROM sessions s LEFT JOIN web_ui_versions v ON v.id = s.id
+LEFT JOIN web_ui_places p ON p.id = COALESCE(v.root, s.id)
 WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
   AND (:before IS NULL OR s.updated < :before)
+  AND (:archived IS NULL OR COALESCE(p.archived, 0) = :archived)
+  AND (:placed IS NULL OR p.pinned = 1 OR p.folder <> '')
+  AND NOT EXISTS (SELECT 1 FROM web_ui_versions o JOIN sessions t ON t.id = o.id
+                  WHERE o.root = v.root AND t.updated > s.updated)
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
 -- The pattern is for LIKE, escaped with a backslash.
 -- name: found
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,
-       s.successor, s.parent_id, s.question,
+       s.successor, s.question, s.workspace, v.root,
+       p.pinned, p.folder, p.archived,
        (SELECT MAX(1 + t.parked) FROM turns t WHERE t.session_id = s.id AND t.state = 'running')
        AS open_turn,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.role = 'user' AND m.text <> ''
@@ -38,8 +47,11 @@ SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.update
        (SELECT f.name FROM web_ui_files f WHERE f.session_id = s.id AND f.side = 'in'
         ORDER BY f.created LIMIT 1) AS first_file,
        (SELECT m.text FROM messages m WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\'
-        ORDER BY m.seq DESC LIMIT 1) AS found
-FROM sessions s
+        ORDER BY m.seq DESC LIMIT 1) AS found,
+       (SELECT MAX(m.seq) FROM messages m WHERE m.session_id = s.id AND m.text LIKE :pattern ESCAPE '\')
+       AS found_seq
+FROM sessions s LEFT JOIN web_ui_versions v ON v.id = s.id
+LEFT JOIN web_ui_places p ON p.id = COALESCE(v.root, s.id)
 WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
   AND (:channel IS NULL OR s.channel = :channel) AND (:kind IS NULL OR s.kind = :kind)
   AND (:before IS NULL OR s.updated < :before)

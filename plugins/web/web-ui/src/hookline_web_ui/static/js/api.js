@@ -1,4 +1,5 @@
 /** Requests to `/api`. @module */
+import { t } from "./i18n.js";
 
 /** The server refused a request, or could not be reached (`status` 0). */
 export class ApiError extends Error {
@@ -8,7 +9,7 @@ export class ApiError extends Error {
    * @param {number} retry seconds after which to try again, or 0
    */
   constructor(status, problem, retry = 0) {
-    super([problem.message || "Cannot reach the server.", problem.fix].filter(Boolean).join(" "));
+    super([problem.message || t("Cannot reach the server."), problem.fix].filter(Boolean).join(" "));
     this.status = status;
     this.code = problem.code ?? "offline";
     this.retry = retry;
@@ -28,7 +29,7 @@ export async function errorFrom(response) {
   if (response.status === 401) dispatchEvent(new Event("expired"));
   const retry = Number(response.headers.get("Retry-After")) || 0;
   const body = await response.json().catch(() => ({}));
-  const fallback = { message: `The server returned status ${response.status}.` };
+  const fallback = { message: t("The server returned status {status}.", { status: `${response.status}` }) };
   return new ApiError(response.status, body.error ?? fallback, retry);
 }
 
@@ -75,10 +76,10 @@ export function upload(id, file, name, progress, signal) {
     request.onload = () => {
       const body = request.response ?? {};
       if (request.status < 300) resolve(body);
-      else reject(new ApiError(request.status, body.error ?? { message: "The upload failed." }));
+      else reject(new ApiError(request.status, body.error ?? { message: t("The upload failed.") }));
     };
     request.onerror = () => reject(new ApiError(0, {}));
-    request.onabort = () => reject(new ApiError(0, { code: "aborted", message: "Not sent." }));
+    request.onabort = () => reject(new ApiError(0, { code: "aborted", message: t("Not sent.") }));
     signal.addEventListener("abort", () => request.abort());
     request.send(file);
   });

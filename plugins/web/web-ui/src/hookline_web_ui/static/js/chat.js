@@ -4,44 +4,21 @@
  * Everything has a key, so that a repeated event changes nothing: messages have `seq`, a turn's
  * text `part` and `n`, tools `id`, and messages being sent `message_id`.
  *
- * @typedef {object} Tool
- * @property {string} id
- * @property {string} name
- * @property {unknown} arguments
- * @property {boolean|null} ok null while the tool runs
- * @property {string} text
- * @property {number|null} seconds
- * @property {string|{before: string, after: string, name: string}|null} diff
- *
- * @typedef {object} Item an entry of the log; it is drawn again when `rev` changes
- * @property {"message"|"aside"|"notice"} kind
- * @property {string} key
- * @property {number} rev
- * @property {number} at
- * @property {"user"|"assistant"} [role]
- * @property {number|null} [seq]
- * @property {string|null} [turn]
- * @property {number} [part] the number of the response in its turn
- * @property {number} [n] the number of the next delta
- * @property {boolean} [live]
- * @property {Array<any>} [blocks]
- * @property {Array<any>} [files]
- * @property {string} [id] the `message_id`
- * @property {"stored"|"sending"|"failed"|"queued"} [state]
- * @property {string} [error]
- * @property {boolean} [steer]
- * @property {string} [stop] how the turn ended; on its last answer
- * @property {string} [text]
- * @property {string} [mode]
- * @property {string} [command]
- * @property {string} [tone]
+ * @typedef {import("./chat_items.js").Tool} Tool
+ * @typedef {import("./chat_items.js").Item} Item
  */
+import { base, fresh, setText } from "./chat_items.js";
+import { outcome } from "./question_text.js";
+import { now } from "./util.js";
 
 /** @param {string} [id] `BOOT.N` */
 export function position(id = "") {
   const dot = id.lastIndexOf(".");
   return dot < 0 ? null : { boot: id.slice(0, dot), n: Number(id.slice(dot + 1)) };
 }
+
+/** @param {Item} item @param {string|undefined} text */
+const hasText = (item, text) => item.role === "user" && item.blocks?.some((block) => block.text === text);
 
 export class Chat {
   /** @param {string} id @param {() => void} changed @param {string} person such as `web:owner` */
@@ -68,6 +45,8 @@ export class Chat {
     this.queue = [];
     /** The open questions by id, oldest first. @type {Map<string, any>} */
     this.questions = new Map();
+    /** The versions of messages, by the sequence of the user's message. @type {Map<number, any>} */
+    this.versions = new Map();
     this.more = false;
     this.cursor = "";
     this.loaded = false;
@@ -86,15 +65,17 @@ export class Chat {
     this.session = snapshot.session;
     this.more = Boolean(snapshot.more);
     this.queue = snapshot.queue ?? [];
+    for (const one of snapshot.versions ?? []) this.versions.set(one.seq, one);
     for (const one of snapshot.questions ?? []) this.questions.set(one.id, one);
     this.items = this.fromMessages(snapshot.messages ?? [], old);
+    this.turn = snapshot.turn ? { ...snapshot.turn } : null;
     for (const aside of snapshot.asides ?? []) this.placeAside(aside);
     for (const answer of snapshot.answers ?? []) this.placeAnswer(answer);
     const turn = snapshot.turn;
     if (turn) {
-      this.turn = { ...turn };
       for (const { part, n, text } of turn.parts ?? []) {
         const item = this.live(turn.id, part, turn.started, old);
+        if (!item.live) continue; // stored since
         item.n = n;
         setText(item, text);
       }
@@ -142,6 +123,7 @@ export class Chat {
         blocks: message.blocks,
         files: message.files ?? [],
         stop: message.stop,
+        error: message.error ?? "",
         id: message.message_id,
         state: "stored",
         live: false,
@@ -177,6 +159,7 @@ export class Chat {
   on_user(event) {
     const { ts: at, text: command } = event;
     if (event.command) return this.placeAside({ ...event, at, command, text: null });
+    if (event.steer && !this.running) return this.forget(event.message_id);
     const key = `u${event.message_id}`;
     let item = this.items.find((one) => one.key === key);
     this.sending.delete(event.message_id);
@@ -217,13 +200,16 @@ export class Chat {
 
   /** @param {any} event */
   on_queue(event) {
+    const waited = new Set(this.queue.map((one) => one.message_id));
     this.queue = event.queue;
     const waiting = new Set(this.queue.map((one) => one.message_id));
+    // A message that begins a turn is stored by now; else it was taken back.
+    this.items = this.items.filter((item) => item.state !== "sending" || waiting.has(item.id) || !waited.has(item.id));
     for (const item of this.items) {
       if (!item.id || !waiting.has(item.id) || item.state !== "sending") continue;
       this.sending.delete(item.id);
       // Without a running turn it is about to start one, and stays in its place.
-      if (this.turn) item.state = "queued";
+      if (this.turn || this.session?.state === "asking") item.state = "queued";
     }
     this.items = this.items.filter((item) => item.state !== "queued" || waiting.has(item.id));
   }
@@ -239,9 +225,8 @@ export class Chat {
     if (!this.turn && this.results.has(event.turn)) return;
     if (this.turn?.id !== event.turn || event.attempt > this.turn.attempt) return false;
     if (event.attempt < this.turn.attempt) return;
-    const item = this.items.find(
-      (one) => one.live && one.turn === event.turn && one.part === event.part,
-    );
+    const item = this.items.find((one) => one.key === `${event.turn}/${event.part}`);
+    if (item && !item.live) return; // the snapshot has the stored response
     const expected = item?.n ?? 0;
     if (event.n < expected) return;
     if (event.n > expected) return false;
@@ -255,6 +240,7 @@ export class Chat {
   on_part(event) {
     if (!this.current(event) || event.text == null) return;
     const item = this.live(event.turn, event.part, event.ts);
+    if (!item.live) return;
     setText(item, event.text);
     item.n = Infinity;
   }
@@ -285,9 +271,7 @@ export class Chat {
 
   /** @param {any} answer */
   placeAnswer({ question, state, choice, words, by, at }) {
-    const who = by === this.person ? "You" : by;
-    const answered = choice === "Deny" ? `${who} denied this${words ? `: ${words}` : "."}` : `${who} answered: ${choice}`;
-    const text = by ? answered : state === "expired" ? "The question has expired." : "The question was closed.";
+    const text = outcome({ state, choice, words, by, mine: by === this.person });
     this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
   }
 
@@ -306,16 +290,15 @@ export class Chat {
 
   /** @param {any} event */
   on_error(event) {
-    this.note(event.ts, event.text, "bad");
+    this.note(event.ts, event.text, "bad", event.turn);
   }
 
   /** @param {any} event */
   on_files(event) {
     const last = this.items.findLast((item) => item.role === "assistant");
     if (!last) return;
-    const known = new Set((last.files ?? []).map((file) => file.id));
-    const added = event.files.filter((/** @type {any} */ file) => !known.has(file.id));
-    last.files = [...(last.files ?? []), ...added];
+    const known = new Set(last.files?.map((file) => file.id));
+    last.files = [...(last.files ?? []), ...event.files.filter((/** @type {any} */ file) => !known.has(file.id))];
     last.rev += 1;
   }
 
@@ -333,13 +316,17 @@ export class Chat {
       const first = this.items.findIndex((one) => mine.has(one) && one.kind === "message");
       const before = this.items.slice(0, first < 0 ? this.items.length : first);
       const after = this.items.slice(before.length);
-      // A failed turn has its error as the answer, so the notice about it is dropped.
+      // The answer of a failed turn shows its error, so the notice about it is dropped.
+      const failed = stored.some((one) => one.error);
+      const isTaken = (/** @type {Item} */ one) => one.steer && one.turn == null && stored.some((other) => hasText(other, one.blocks?.[0].text));
       const isRepeated = (/** @type {Item} */ one) =>
-        one.kind === "message" ? mine.has(one) || (one.steer && one.turn == null) : one.text === event.text;
+        one.kind === "message"
+          ? mine.has(one)
+          : failed && one.tone === "bad" && one.turn === event.turn;
       const rest = after.filter((one) => !isRepeated(one));
       const files = after.findLast((one) => one.live && one.files?.length)?.files;
       const at = (/** @type {Item} */ one) => (this.sending.has(one.id ?? "") ? Infinity : one.at);
-      this.items = [...before, ...[...stored, ...rest].sort((a, b) => at(a) - at(b) || 0)];
+      this.items = [...before.filter((one) => !isTaken(one)), ...[...stored, ...rest.filter((one) => !isTaken(one))].sort((a, b) => at(a) - at(b) || 0)];
       const last = stored.findLast((item) => item.role === "assistant");
       if (files && last && !last.files?.length) last.files = files;
     }
@@ -360,7 +347,7 @@ export class Chat {
   /** Show a message before the server has confirmed it. @param {string} id @param {string} text @param {any[]} files */
   send(id, text, files, mode = "send") {
     const item = {
-      ...base("message", `u${id}`, Date.now() / 1000),
+      ...base("message", `u${id}`, now()),
       ...{ role: "user", id, files, blocks: [{ type: "text", text }], mode },
       ...{ state: "sending", error: "" },
     };
@@ -377,6 +364,11 @@ export class Chat {
     Object.assign(item, { state: "failed", error });
     item.rev += 1;
     this.changed();
+  }
+
+  /** The message that began a turn. @param {string|null|undefined} turn @returns {Item|undefined} */
+  beginning(turn) {
+    return this.items.find((one) => one.role === "user" && one.turn === turn && !one.steer && one.seq != null);
   }
 
   /** @param {string} id */
@@ -415,8 +407,7 @@ export class Chat {
   putTool(fields, turn) {
     const known = this.tools.get(fields.id) ?? fresh(fields.id);
     const { type, session, ts, turn: _, ...tool } = fields;
-    const done = known.ok != null && tool.ok == null;
-    this.tools.set(fields.id, done ? known : { ...known, ...tool });
+    this.tools.set(fields.id, known.ok != null && tool.ok == null ? known : { ...known, ...tool });
     const owner = this.owners.get(fields.id);
     if (owner) owner.rev += 1;
     else if (this.turn && this.turn.id === turn && fields.name) {
@@ -432,6 +423,7 @@ export class Chat {
   placeAside(aside) {
     if (aside.notice) return this.place(Object.assign(base("notice", `a${aside.id}`, aside.at), { text: aside.text, tone: "quiet" }));
     const { command, text, stop, at, message_id: sent } = aside;
+    if (sent && command?.startsWith("/steer ")) return this.placeSteering(sent, command.slice(7).trim(), at);
     const key = `a${sent ?? aside.id}`;
     const known = this.items.find((item) => item.key === key);
     if (sent) {
@@ -448,11 +440,24 @@ export class Chat {
     this.place(Object.assign(base("aside", key, at), { command, text, stop, id: sent }));
   }
 
-  /** @param {number} at @param {string} text @param {string} tone */
-  note(at, text, tone) {
+  /**
+   * Show a message for the running turn until the turn, or the next one, has it. Without a turn it was queued.
+   * @param {string} id @param {string} text @param {number} at
+   */
+  placeSteering(id, text, at) {
+    const has = (/** @type {Item} */ one) => one.id === id || (one.role === "user" && one.seq != null && (one.at >= at || (one.steer && hasText(one, text))));
+    if (!this.items.some(has) && !this.queue.some((one) => one.text === text)) {
+      const blocks = [{ type: "text", text }];
+      this.place(/** @type {any} */ ({ ...base("message", `u${id}`, at), role: "user", id, blocks, files: [], state: "stored", steer: true }));
+    }
+    this.sending.delete(id);
+  }
+
+  /** @param {number} at @param {string} text @param {string} tone @param {string|null} [turn] */
+  note(at, text, tone, turn = null) {
     const key = `n${at}${text}`;
     if (this.items.some((item) => item.key === key)) return;
-    this.items.push(Object.assign(base("notice", key, at), { text, tone }));
+    this.items.push(Object.assign(base("notice", key, at), { text, tone, turn }));
   }
 
   /** Whether an event belongs to the running turn. @param {any} event */
@@ -468,17 +473,4 @@ export class Chat {
   get running() {
     return Boolean(this.turn) || ["running", "queued", "asking"].includes(this.session?.state);
   }
-}
-
-/** @param {"message"|"aside"|"notice"} kind @param {string} key @param {number} at @returns {Item} */
-const base = (kind, key, at) => ({ kind, key, at, rev: 0 });
-
-/** @param {string} id @returns {Tool} */
-const fresh = (id) =>
-  ({ id, name: "", arguments: null, ok: null, text: "", seconds: null, diff: null });
-
-/** @param {Item} item @param {string} text */
-function setText(item, text) {
-  item.blocks = [{ type: "text", text }, ...(item.blocks ?? []).slice(1)];
-  item.rev += 1;
 }

@@ -1,6 +1,7 @@
 /** Where a message is written: text, files, voice, commands. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { call, upload } from "./api.js";
+import { t, tn } from "./i18n.js";
 import { cut, size, uuid } from "./util.js";
 
 const TOUCH = matchMedia("(pointer: coarse)");
@@ -33,12 +34,12 @@ export function keepDraft(id, draft) {
 
 /**
  * @param {{
- *   id: string, known: boolean, running: boolean, limits: {file: number, text: number},
- *   Recorder?: any, given: {text: string, stamp: number}, blocked: string,
+ *   id: string, known: boolean, running: boolean, enterSends: boolean, limits: {file: number, text: number},
+ *   Recorder?: any, settings?: any, given: {text: string, files: any[], uploads: File[], stamp: number}, blocked: string,
  *   send: (text: string, files: any[], mode: string) => void, stop: () => void,
  * }} props
  */
-export function Composer({ id, known, running, limits, Recorder, given, blocked, send, stop }) {
+export function Composer({ id, known, running, enterSends, limits, Recorder, settings, given, blocked, send, stop }) {
   const [draft, setDraft] = useState(() => readDraft(id));
   /** The newest draft, even before it is drawn: a second press must not send it again. */
   const now = useRef(draft);
@@ -58,7 +59,9 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
   };
   useEffect(() => {
     if (given.stamp) {
-      change({ text: given.text });
+      const text = [now.current.text.trim() === given.text ? "" : given.text, now.current.text].filter(Boolean).join("\n\n");
+      change({ text, files: [...given.files, ...now.current.files] });
+      attach(given.uploads);
       input.current?.focus();
     }
   }, [given.stamp]);
@@ -82,7 +85,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     const { text, files } = now.current;
     if (!ready || !hasContent(now.current)) return;
     if (text.length > limits.text) {
-      setProblem(`The message is ${text.length - limits.text} characters too long. Send it as a file.`);
+      setProblem(tn("The message is {n} character too long. Send it as a file.", "The message is {n} characters too long. Send it as a file.", text.length - limits.text));
       return;
     }
     setProblem("");
@@ -93,27 +96,34 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     input.current.focus();
   };
 
-  /** @param {Iterable<File>} files */
+  /** @param {Iterable<File>} files with `forget` if a copy is kept until the file is uploaded or taken out */
   const attach = (files) => {
     for (const file of files) {
       const name = file.name || `pasted.${file.type.split("/")[1] ?? "bin"}`;
+      const forget = /** @type {any} */ (file).forget ?? (() => {});
       if (file.size > limits.file) {
-        setProblem(`${name} has ${size(file.size)}. The limit is ${size(limits.file)}.`);
+        setProblem(t("{name} has {size}. The limit is {limit}.", { name, size: size(file.size), limit: size(limits.file) }));
+        forget();
         continue;
       }
-      const one = { id: uuid(), name, share: 0, error: "", stop: new AbortController() };
+      const one = { id: uuid(), name, share: 0, error: "", stop: new AbortController(), forget, again: () => begin() };
       const update = (/** @type {any} */ changed) =>
         setUploads((/** @type {any[]} */ old) =>
           old.map((other) => (other.id === one.id ? { ...other, ...changed } : other)),
         );
+      const begin = () => {
+        update({ error: "", share: 0 });
+        upload(one.id, file, name, (share) => update({ share }), one.stop.signal).then(
+          (stored) => {
+            setUploads((/** @type {any[]} */ old) => old.filter((other) => other.id !== one.id));
+            change({ files: [...now.current.files, stored] });
+            forget();
+          },
+          (error) => update({ error: error.message }),
+        );
+      };
       setUploads((/** @type {any[]} */ old) => [...old, one]);
-      upload(one.id, file, name, (share) => update({ share }), one.stop.signal).then(
-        (stored) => {
-          setUploads((/** @type {any[]} */ old) => old.filter((other) => other.id !== one.id));
-          change({ files: [...now.current.files, stored] });
-        },
-        (error) => update({ error: error.message }),
-      );
+      begin();
     }
   };
 
@@ -122,7 +132,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
     if (event.isComposing || completion.keyed(event)) return;
     if (event.key !== "Enter" || event.shiftKey || event.altKey) return;
     const ctrl = event.ctrlKey || event.metaKey;
-    if (TOUCH.matches && !ctrl) return; // a new line; on a phone the button sends
+    if ((TOUCH.matches || !enterSends) && !ctrl) return; // a new line; on a phone the button sends
     event.preventDefault();
     submit(ctrl && running ? "steer" : undefined);
   };
@@ -140,10 +150,11 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
           )}
           ${uploads.map((one) => {
             const state = one.error
-              ? html`<span class="bad">${one.error}</span>`
-              : html`<progress max="1" value=${one.share} aria-label=${`Uploading ${one.name}`}></progress>`;
+              ? html`<span class="bad">${one.error}</span> <button type="button" class="plain" onClick=${one.again}>${t("Try again")}</button>`
+              : html`<progress max="1" value=${one.share} aria-label=${t("Uploading {name}", { name: one.name })}></progress>`;
             return chip(one, state, () => {
               one.stop.abort();
+              one.forget();
               setUploads(uploads.filter((other) => other !== one));
             });
           })}
@@ -151,11 +162,11 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
       : null}
     <textarea
       ref=${input}
-      rows="1" dir="auto" aria-label="Message" aria-autocomplete="list"
+      rows="1" dir="auto" aria-label=${t("Message")} aria-autocomplete="list"
       aria-controls=${completion.open ? "completions" : undefined}
       aria-activedescendant=${completion.active}
-      placeholder=${running ? "Write the next message" : "Write a message, or / for commands"}
-      enterkeyhint=${TOUCH.matches ? "enter" : "send"}
+      placeholder=${running ? t("Write the next message") : t("Write a message, or / for commands")}
+      enterkeyhint=${TOUCH.matches || !enterSends ? "enter" : "send"}
       value=${draft.text}
       onInput=${(/** @type {any} */ e) => change({ text: e.currentTarget.value })}
       onKeyDown=${keyed}
@@ -176,27 +187,27 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
           e.currentTarget.value = "";
         }}
       />
-      <button type="button" class="plain icon" aria-label="Attach" title="Attach files" onClick=${() => picker.current.click()}>
+      <button type="button" class="plain icon" aria-label=${t("Attach")} title=${t("Attach files")} onClick=${() => picker.current.click()}>
         <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
           <path d="m20 11.5-8 8a5.2 5.2 0 0 1-7.4-7.4l8.3-8.3a3.5 3.5 0 0 1 5 5l-8.3 8.2a1.7 1.7 0 0 1-2.4-2.4l7.4-7.4" />
         </svg>
       </button>
       ${Recorder && html`<${Recorder} attach=${attach} fail=${setProblem} />`}
-      <span class="grow"></span>
+      <span class="grow">${settings}</span>
       ${running &&
       html`<button
           type="button" class="plain"
           hidden=${!ready}
-          title="Add to the running turn (Ctrl Enter)"
+          title=${t("Add to the running turn (Ctrl Enter)")}
           onClick=${() => submit("steer")}
         >
-          Steer
+          ${t("Steer")}
         </button>
         <button type="button" class="stop" onClick=${() => (TOUCH.matches || input.current.focus(), stop())}>
-          <span class="square" aria-hidden="true"></span>Stop
+          <span class="square" aria-hidden="true"></span>${t("Stop")}
         </button>`}
-      <button type="submit" class="primary" disabled=${!ready} title=${running ? "Send after this turn" : "Send"}>
-        Send
+      <button type="submit" class="primary" disabled=${!ready} title=${running ? t("Send after this turn") : t("Send")}>
+        ${t("Send")}
       </button>
     </div>
   </form>`;
@@ -206,7 +217,7 @@ export function Composer({ id, known, running, limits, Recorder, given, blocked,
 const chip = ({ name, error }, state, remove) =>
   html`<li class=${`chip${error ? " tone-bad" : ""}`}>
     ${cut(name, 32)} ${state}
-    <button type="button" class="plain" aria-label=${`Remove ${name}`} onClick=${remove}>✕</button>
+    <button type="button" class="plain" aria-label=${t("Remove {name}", { name })} onClick=${remove}>✕</button>
   </li>`;
 
 /** @param {HTMLTextAreaElement|null} area */
@@ -272,7 +283,7 @@ function useCompletion(id, known, text, set) {
       return true;
     },
     list: open
-      ? html`<ul class="completions" id="completions" role="listbox" aria-label="Commands">
+      ? html`<ul class="completions" id="completions" role="listbox" aria-label=${t("Commands")}>
           ${items.slice(from, from + MAX_SHOWN).map(
             (item, n) =>
               html`<li

@@ -1,7 +1,14 @@
 /** The open questions that the person may answer: followed on every page, counted in the navigation. @module */
 import { call } from "./api.js";
+import { tn } from "./i18n.js";
 import { element } from "./shell.js";
 import { Stream } from "./stream.js";
+
+/** Withdraw the notification of a question that is closed. @param {string} tag */
+async function closeNotification(tag) {
+  const worker = await navigator.serviceWorker?.getRegistration("/");
+  for (const one of (await worker?.getNotifications({ tag })) ?? []) one.close();
+}
 
 export class OpenQuestions {
   /** @param {() => void} changed */
@@ -21,6 +28,7 @@ export class OpenQuestions {
   apply(event) {
     if (event.type === "question" && event.inbox && event.may_answer) this.byId.set(event.id, event);
     else if (event.type !== "answered" || !this.byId.delete(event.question)) return;
+    if (event.type === "answered") closeNotification(event.question);
     this.draw();
   }
 
@@ -47,7 +55,7 @@ export class OpenQuestions {
     document.title = `${count ? `(${count}) ` : ""}${document.title.replace(/^\(\d+\) /, "")}`;
     const link = document.querySelector('.nav-main a[href="/inbox"]');
     link?.querySelector(".count")?.remove();
-    const words = element("span", { class: "unseen" }, count === 1 ? " open question" : " open questions");
+    const words = element("span", { class: "unseen" }, ` ${tn("open question", "open questions", count)}`);
     if (count) link?.append(element("span", { class: "badge count" }, `${count}`, words));
   }
 }

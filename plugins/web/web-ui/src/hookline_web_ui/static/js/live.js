@@ -1,13 +1,15 @@
 /** Pages other than the chat: local times, confirmations, and refreshing. @module */
+import { locale, t } from "./i18n.js";
 import { OpenQuestions } from "./inbox_count.js";
 import { begin, confirmed } from "./shell.js";
+import { clock } from "./util.js";
 
 /** @param {ParentNode} root */
 function localTimes(root) {
   for (const time of root.querySelectorAll("time[data-at]")) {
-    const at = new Date(Number(/** @type {HTMLElement} */ (time).dataset.at) * 1000);
-    time.textContent = at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-    time.setAttribute("title", at.toISOString());
+    const at = Number(/** @type {HTMLElement} */ (time).dataset.at);
+    time.textContent = clock(at);
+    time.setAttribute("title", new Date(at * 1000).toLocaleString(locale, { dateStyle: "full", timeStyle: "long" }));
   }
 }
 
@@ -17,7 +19,7 @@ async function sent(event) {
   if (event.defaultPrevented || form.method === "dialog") return;
   if (form.dataset.confirm && !form.dataset.sure) {
     event.preventDefault();
-    if (await confirmed(form.dataset.confirm, form.dataset.label ?? "Continue")) {
+    if (await confirmed(form.dataset.confirm, form.dataset.label ?? t("Continue"))) {
       form.dataset.sure = "yes";
       form.requestSubmit();
     }

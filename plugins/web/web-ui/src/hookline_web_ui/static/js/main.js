@@ -4,26 +4,26 @@ import { ApiError, call } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
+import { N_, t } from "./i18n.js";
 import { OpenQuestions } from "./inbox_count.js";
-import { QuestionDock, useNow } from "./question.js";
+import { unfoldToPrint } from "./print.js";
+import { QuestionDock } from "./question.js";
+import { Queue } from "./queue.js";
 import * as shell from "./shell.js";
+import { Status } from "./status.js";
 import { Stream } from "./stream.js";
 import { Log } from "./transcript.js";
-import { uuid } from "./util.js";
+import { now, setNow, uuid } from "./util.js";
+import { Empty, Trouble } from "./welcome.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const TAIL = 50;
-/** Queued messages to show. */
-const MAX_QUEUE_SHOWN = 20;
-const STEPS = {
-  ...{ model: "Calling the model", thinking: "Thinking", answering: "Writing", waiting: "Waiting" },
-  tool: "Using a tool",
-};
+const NO_MODEL = N_("Hookline has no model yet. An admin sets one up on the page “Model”.");
 
 /** The state of the page other than the chat. */
 let ui = {
   ...{ stream: "", problem: /** @type {any} */ (null), earlier: false },
-  ...{ details: "", answerProblem: "", given: { text: "", stamp: 0 }, expired: false },
+  ...{ details: "", place: /** @type {import("./files.js").Place|null} */ (null), answerProblem: "", given: { text: "", files: /** @type {any[]} */ ([]), uploads: /** @type {File[]} */ ([]), stamp: 0 }, expired: false },
 };
 /** Draws the page again; set when it is first drawn. */
 let draw = () => {};
@@ -33,13 +33,15 @@ const set = (changed) => {
   draw();
 };
 
-let server = { boot: "", cursor: "", role: "", voice: {}, limits: { file: 25e6, text: 100000 }, questions: /** @type {any[]} */ ([]) };
+let server = { boot: "", now: 0, model: /** @type {string|undefined} */ (undefined), cursor: "", role: "", share: false, settings: { enter: "send", model: "" }, voice: {}, limits: { file: 25e6, text: 100000 }, questions: /** @type {any[]} */ ([]) };
 let known = Boolean(main.dataset.session);
 /** Events received while a snapshot is loading; null otherwise. @type {Array<[any, string]>|null} */
 let held = null;
 /** @type {HTMLElement|null} */
 let opener = null;
 
+/** Counts what may have changed the settings of the chat. */
+let settingsChanged = 0;
 /** The ids of messages sent from this page. */
 const sent = new Set();
 let due = false;
@@ -62,15 +64,17 @@ const stream = new Stream({
 });
 addEventListener("expired", () => set({ expired: true }));
 
-/** @param {any} event @param {string} id */
-function receive(event, id) {
+/** @param {any} event @param {string} id @param {boolean} [followed] whether the stream follows the session of the event */
+function receive(event, id, followed = true) {
   updateShell(event);
   if (event.type === "resync") {
     if (event.session == null || event.session === chat.id) snapshot();
     if (event.session == null) call("GET", "/api/state").then((state) => inbox.load(state.questions), () => {});
     return;
   }
-  if (event.session !== chat.id) return;
+  // The stream sends all events of this chat, from its snapshot on, once it follows it.
+  if (event.session !== chat.id || !followed) return;
+  if (event.type === "setting" || (event.type === "result" && event.turn == null)) settingsChanged += 1;
   if (event.type === "session" && event.deleted) return shell.go("/");
   const next = event.row?.successor ?? (sent.has(event.message_id) && event.go);
   if (next) return shell.go(`/chat/${encodeURIComponent(next)}`);
@@ -96,9 +100,13 @@ const address = (/** @type {string} */ rest = "") =>
   `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
 
 let loading = false;
+/** The history has changed while the snapshot was loading. */
+let stale = false;
 /** Load the stored chat; events that arrive meanwhile are applied afterwards. */
 async function snapshot() {
-  if (!known || loading) return;
+  if (!known) return;
+  stale = loading;
+  if (loading) return;
   loading = true;
   held = held ?? [];
   let wait = 400;
@@ -124,6 +132,7 @@ async function snapshot() {
     }
   }
   loading = false;
+  if (stale) return snapshot();
   const pending = held;
   held = null;
   for (const [event, id] of pending) if (!chat.apply(event, id)) return snapshot();
@@ -168,12 +177,13 @@ function send(text, files, mode) {
 
 /** @param {any} item */
 async function deliver(item) {
-  item.state = "sending";
+  Object.assign(item, { state: "sending", retry_at: 0, error: "" });
   item.rev += 1;
   const cursor = server.cursor;
   for (let tries = 0; ; tries += 1) {
     try {
       const files = item.files.map((/** @type {any} */ file) => file.id);
+      if (!known) await applySettings();
       const body = { message_id: item.id, text: item.blocks[0].text, files, mode: item.mode };
       const accepted = await call("POST", address("/messages"), body);
       if (accepted.session && accepted.session !== chat.id) {
@@ -195,9 +205,28 @@ async function deliver(item) {
       if (!failed.temporary || tries >= 2) {
         return chat.failed(item.id, failed.message);
       }
+      if (failed.retry) {
+        Object.assign(item, { error: failed.message, retry_at: now() + failed.retry });
+        item.rev += 1;
+        changed();
+      }
       await new Promise((done) => setTimeout(done, failed.retry * 1000 || 400 * 2 ** tries));
+      if (!chat.sending.has(item.id)) return; // discarded
+      item.retry_at = 0;
+      item.rev += 1;
+      changed();
     }
   }
+}
+
+/** Apply what was chosen before the chat existed. */
+async function applySettings() {
+  const { chosen, keepChosen } = await import("./settings.js");
+  const { model } = server.settings;
+  const values = { ...(model && { model }), ...chosen() };
+  if (!Object.keys(values).length) return;
+  await call("POST", address("/settings"), values);
+  keepChosen({});
 }
 
 /** Send failed messages again under the same ids, once the server can be reached. */
@@ -205,13 +234,23 @@ function resendAll() {
   for (const item of chat.sending.values()) if (item.state === "failed") deliver(item);
 }
 
-/** @param {string} choice */
-async function answer(choice) {
+/** The open question with all of its preview, and the digest with which it is accepted. */
+async function showAll() {
+  try {
+    return await call("GET", address(`/questions/${encodeURIComponent(chat.question?.id ?? "")}`));
+  } catch (error) {
+    set({ answerProblem: /** @type {Error} */ (error).message });
+    return null;
+  }
+}
+
+/** @param {string} choice @param {string} [shown] the digest of a question that was shown whole */
+async function answer(choice, shown = "") {
   const question = chat.question;
   if (!question) return;
   set({ answerProblem: "" });
   try {
-    await call("POST", address("/answer"), { question: question.id, choice });
+    await call("POST", address("/answer"), { question: question.id, choice, shown });
   } catch (error) {
     const failed = /** @type {ApiError} */ (error);
     set({ answerProblem: failed.message });
@@ -221,12 +260,19 @@ async function answer(choice) {
 
 /** Show an error in the log. @param {any} error */
 function showError(error) {
-  chat.note(Date.now() / 1000, error.message, "bad");
+  chat.note(now(), error.message, "bad");
   changed();
 }
 
-/** @param {import("./chat.js").Item} item */
+/** Write into the composer, before what is there. @param {string} text @param {any[]} [files] @param {File[]} [uploads] files that are not uploaded yet */
+const give = (text, files = [], uploads = []) => set({ given: { text, files, uploads, stamp: Date.now() } });
+
+/** Begin or end editing a message; one of somebody else's chat continues in a chat of one's own. @param {import("./chat.js").Item} item */
 async function edit(item) {
+  if (chat.session?.mine !== false) {
+    actions.editing = actions.editing === item.key ? "" : item.key;
+    return changed();
+  }
   try {
     const made = await call("POST", address("/branch"), { before: item.seq });
     keepDraft(made.id, { text: made.text, files: made.files });
@@ -236,27 +282,77 @@ async function edit(item) {
   }
 }
 
-/** Components that are loaded on demand. @type {{Details?: any, Recorder?: any}} */
+/** Send a message in another form, or have it answered again. @param {number} before @param {object} [reworded] */
+async function newVersion(before, reworded = {}) {
+  const body = { id: uuid(), message_id: uuid(), before, ...reworded };
+  try {
+    const made = await call("POST", address("/versions"), body);
+    actions.editing = "";
+    await open(made.id);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** Show another version of the chat. @param {string} id */
+async function open(id) {
+  const path = `/chat/${encodeURIComponent(id)}`;
+  if (chat.sending.size) return shell.go(path);
+  if (held) held = [];
+  ui.given.stamp = 0;
+  chat.id = main.dataset.session = id;
+  history.replaceState(null, "", path);
+  shell.setCurrent(id);
+  await snapshot();
+}
+
+/** Components that are loaded on demand. @type {{Details?: any, FilesPanel?: any, Recorder?: any, Settings?: any}} */
 const parts = {};
 
 /** @param {string} turn @param {HTMLElement|null} from */
 async function details(turn, from) {
   opener = from;
-  if (!parts.Details) {
-    const href = import.meta.url.replace("js/main.js", "views.css");
-    document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
-    parts.Details = (await import("./details.js")).Details;
-  }
-  set({ details: turn });
+  loadStyles();
+  parts.Details ??= (await import("./details.js")).Details;
+  set({ details: turn, place: null });
 }
 
-function closeDetails() {
-  set({ details: "" });
+/** Show the files of the chat. @param {import("./files.js").Place} place @param {HTMLElement|null} [from] */
+async function files(place, from) {
+  if (from) opener = from;
+  loadStyles();
+  parts.FilesPanel ??= (await import("./files.js")).FilesPanel;
+  set({ details: "", place });
+}
+
+/** Load the style sheet of the panels. */
+function loadStyles() {
+  const href = import.meta.url.replace("js/main.js", "views.css");
+  if (document.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
+}
+
+function closePanel() {
+  set({ details: "", place: null });
   if (opener?.isConnected) opener.focus();
   else focus(".composer textarea");
 }
 
-const stop = () => call("POST", address("/stop")).catch(showError);
+/** Take a message back that is queued. @param {any} message @param {boolean} toEdit */
+async function take(message, toEdit) {
+  try {
+    const { text, files } = await call("DELETE", address(`/queue/${encodeURIComponent(message.message_id)}`));
+    if (toEdit) give(text, files);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+/** Stop the turn. Queued messages, which would begin at once, go back to the composer. */
+async function stop() {
+  for (const message of chat.queue.toReversed()) await take(message, true);
+  await call("POST", address("/stop")).catch(showError);
+}
 
 /** Read an answer aloud; the recording stays below it. @param {import("./chat.js").Item} item */
 async function speak(item) {
@@ -274,109 +370,50 @@ async function speak(item) {
 }
 
 const actions = {
-  ...{ edit, details, earlier, again: changed, speak: /** @type {any} */ (null) },
+  ...{ edit, details, files, earlier, again: changed, speak: /** @type {any} */ (null), editing: "", open },
+  reword: (/** @type {any} */ item, /** @type {string} */ text, /** @type {any[]} */ files) =>
+    newVersion(item.seq, { text, files: files.map((one) => one.id) }),
+  regenerate: (/** @type {any} */ item) => newVersion(/** @type {number} */ (chat.beginning(item.turn)?.seq)),
   resend: deliver,
   discard: (/** @type {any} */ item) => {
     chat.forget(item.id);
-    set({ given: { text: item.blocks[0].text, stamp: Date.now() } });
+    give(item.blocks[0].text, item.files);
   },
 };
-
-/** @param {{until: number}} props Unix time in seconds */
-const Countdown = ({ until }) => `in ${Math.max(0, Math.ceil(until - useNow()))} s`;
-
-/** The state of the turn: a status for screen readers, and visible details. */
-function Status() {
-  const { stream: state, expired } = ui;
-  const turn = chat.turn;
-  let status = "";
-  /** @type {any} */
-  let more = "";
-  if (state === "waiting") status = "Offline. Sent messages are kept. Reconnecting …";
-  else if (chat.question) status = chat.question.may_answer ? "Waiting for your answer" : "Waiting for an admin's answer";
-  else if (chat.running) {
-    status = "Working";
-    more = (STEPS[/** @type {"model"} */ (turn?.step)] ?? "Working") + (turn?.about ? `: ${turn.about}` : " …");
-    if (turn?.retry_at) more = html`${more}; trying again <${Countdown} until=${turn.retry_at} />`;
-  } else if (chat.results.size) status = "Done";
-  return html`<div class=${`state${status === "Done" && !expired ? " unseen" : ""}`} data-busy=${status === "Working"}>
-    <span class="pulse" aria-hidden="true"></span>
-    <span role="status" class=${more ? "unseen" : ""}>${status}</span>
-    ${more && html`<span class="quiet" aria-hidden="true">${more}</span>`}
-    ${expired && html`<span>You have been signed out. <a href=${`/login?next=${location.pathname}`}>Sign in again</a></span>`}
-  </div>`;
-}
-
-function Empty() {
-  const suggestions = ["What can you do?", "Summarise the files in this folder", "/help"];
-  return html`<div class="welcome">
-    <h2>What can I help with?</h2>
-    <p class="quiet">
-      Work continues if you close this page. Type <kbd>/</kbd> for commands.${" "}
-      <span class="mouse">Press <kbd>?</kbd> for keyboard shortcuts, or drop a file here.</span>
-    </p>
-    <div class="actions">
-      ${suggestions.map(
-        (one) =>
-          html`<button type="button" onClick=${() => set({ given: { text: one, stamp: Date.now() } })}>
-            ${one}
-          </button>`,
-      )}
-    </div>
-  </div>`;
-}
-
-/** @param {{error: ApiError}} props */
-const Trouble = ({ error }) =>
-  html`<div class="welcome trouble">
-    <h2>${error.status === 404 ? "Chat not found" : "Could not open the chat"}</h2>
-    <p>${error.message}</p>
-    <div class="actions">
-      <button type="button" class="primary" onClick=${snapshot}>Try again</button>
-      <a class="button" href="/">New chat</a>
-      <a class="button" href="/sessions">All sessions</a>
-    </div>
-  </div>`;
-
-const Queue = () =>
-  chat.queue.length
-    ? html`<ul class="queue" aria-label="Queued messages" tabindex="0">
-        ${chat.queue.slice(0, MAX_QUEUE_SHOWN).map((one) => html`<li key=${one.message_id}><span class="quiet">Next:</span> ${one.text}</li>`)}
-        ${chat.queue.length > MAX_QUEUE_SHOWN && html`<li class="quiet">… and ${chat.queue.length - MAX_QUEUE_SHOWN} more</li>`}
-      </ul>`
-    : null;
 
 function App() {
   const [, count] = useState(0);
   draw = () => count((n) => n + 1);
-  const { problem, earlier: busy, details: turn, given, answerProblem } = ui;
+  const { problem, earlier: busy, details: turn, place, given, answerProblem } = ui;
   const open = problem && !chat.loaded;
   const empty = !chat.items.length && !chat.more && !open && (chat.loaded || !known);
   const mine = chat.session?.mine !== false;
-  const other = `This chat is ${mine ? "" : shell.owner(chat.session)}'s. To continue it as your own, press “Continue here” below a message.`;
-  return html`<div class=${`chat-frame${turn ? " with-details" : ""}`}>
+  const other = mine ? "" : t("This chat belongs to {name}. To continue it as your own, press “Continue here” below a message.", { name: shell.owner(chat.session) });
+  return html`<div class=${`chat-frame${turn || place ? " with-details" : ""}`}>
     <div class="chat-main">
-      <${Header} ...${{ chat, known, waiting: inbox.byId.size, titleOf: shell.titleOf, go: shell.go }} />
+      <${Header} ...${{ chat, known, waiting: inbox.byId.size, titleOf: shell.titleOf, go: shell.go, files, share: server.share }} />
       ${open
-        ? html`<${Trouble} error=${problem} />`
+        ? html`<${Trouble} error=${problem} again=${snapshot} />`
         : html`<${Log}
-            ...${{ chat, actions, earlier: busy, empty: empty ? html`<${Empty} />` : null }}
+            ...${{ chat, actions, earlier: busy, empty: empty ? html`<${Empty} give=${give} />` : null }}
           />`}
       <div class="foot-frame">
-        <${Status} />
-        <${Queue} />
+        <${Status} ...${{ chat, stream: ui.stream, expired: ui.expired }} />
+        <${Queue} ...${{ queue: chat.queue, mine, take }} />
         ${chat.question &&
-        html`<${QuestionDock} question=${chat.question} answer=${answer} problem=${answerProblem} />`}
+        html`<${QuestionDock} question=${chat.question} ...${{ answer, showAll }} problem=${answerProblem} />`}
         ${!open &&
         html`<${Composer}
-          ...${{ id: main.dataset.session ?? "", known, running: chat.running, limits: server.limits, given, send, stop }}
+          ...${{ id: main.dataset.session ?? "", known, running: chat.running, limits: server.limits, enterSends: server.settings.enter !== "newline", given, send, stop }}
           key=${chat.id}
           Recorder=${parts.Recorder}
-          blocked=${mine ? "" : other}
+          settings=${parts.Settings && html`<${parts.Settings} ...${{ id: chat.id, known, mine, stamp: `${chat.session?.model} ${settingsChanged}`, fail: showError }} />`}
+          blocked=${mine ? (server.model === "" ? t(NO_MODEL) : "") : other}
         />`}
       </div>
     </div>
-    ${turn && html`<${parts.Details} key=${turn} ...${{ chat, turn, asks: chat.question != null, close: closeDetails }} />`}
+    ${turn && html`<${parts.Details} key=${turn} ...${{ chat, turn, asks: chat.question != null, close: closePanel }} />`}
+    ${place && html`<${parts.FilesPanel} ...${{ chat, place, stamp: `${chat.results.size} ${settingsChanged}`, asks: chat.question != null, limit: server.limits.file, show: files, close: closePanel }} />`}
   </div>`;
 }
 
@@ -386,7 +423,7 @@ async function begin() {
   try {
     for (const one of JSON.parse(sessionStorage.getItem(OUTBOX()) ?? "[]")) {
       chat.send(one.id, one.text, one.files, one.mode);
-      chat.failed(one.id, "The page was closed before the message was sent.");
+      chat.failed(one.id, t("The page was closed before the message was sent."));
     }
   } catch {
     // Nothing was kept.
@@ -395,6 +432,7 @@ async function begin() {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       server = await call("GET", "/api/state");
+      setNow(server.now);
       inbox.load(server.questions);
       break;
     } catch (error) {
@@ -408,23 +446,43 @@ async function begin() {
     if (voice.canRecord()) parts.Recorder = voice.Recorder;
   }
   if (/** @type {any} */ (server.voice).speak) actions.speak = speak;
+  import("./settings.js").then((one) => ((parts.Settings = one.Settings), draw()), () => {});
   // People can start to write now; the chat itself may still be loading.
   main.replaceChildren();
   render(html`<${App} />`, main);
   stream.begin(chat.cursor || server.cursor);
+  takeShared().catch(showError);
   await first;
   resendAll();
+  jump().catch(showError);
 }
 
+/** Scroll to the message that the address names, as `#m12`. */
+async function jump() {
+  if (/^#m\d+$/.test(location.hash)) await (await import("./jump.js")).jump(chat, address, Number(location.hash.slice(2)));
+}
+
+/** Put what was shared with the app into the message box of a new chat. */
+async function takeShared() {
+  if (!known && (await globalThis.caches?.has("shared"))) (await import("./shared.js")).takeShared(give);
+}
+
+addEventListener("hashchange", () => jump().catch(showError));
+addEventListener("compose", (event) => {
+  event.preventDefault();
+  give(/** @type {CustomEvent} */ (event).detail);
+});
 addEventListener("online", resendAll);
+unfoldToPrint();
 addEventListener("pageshow", (event) => void (event.persisted && snapshot()));
 
 shell.addShortcuts([
-  { keys: "/", does: "Write a message", run: () => focus(".composer textarea") },
-  { keys: "l", does: "Go to the latest message", run: () => press("[data-jump]") },
-  { keys: "d", does: "Show details of the last answer", run: () => press("[data-details]") },
-  { keys: "Escape", does: "Close details", run: () => (ui.details ? closeDetails() : focus(".composer textarea")) },
-  { keys: "Ctrl .", does: "Stop the turn", run: stop },
+  { keys: "/", does: N_("Write a message"), run: () => focus(".composer textarea") },
+  { keys: "l", does: N_("Go to the latest message"), run: () => press("[data-jump]") },
+  { keys: "d", does: N_("Show details of the last answer"), run: () => press("[data-details]") },
+  { keys: "f", does: N_("Show the files"), run: () => press("[data-files]") },
+  { keys: "Escape", does: N_("Close the panel"), run: () => (ui.details || ui.place ? closePanel() : focus(".composer textarea")) },
+  { keys: "Ctrl .", does: N_("Stop the turn"), run: stop },
 ]);
 
 /** @param {string} selector */

@@ -1,9 +1,13 @@
 /**
  * Renders Markdown as elements: an allow-list of the tokens of marked's lexer. Raw HTML stays text,
- * and images are not loaded. While text is streamed, only its last block is lexed again. Long text
- * is rendered in pieces, so that the page stays responsive. @module
+ * and only images of the chat's own files are loaded. While text is streamed, only its last block
+ * is lexed again. Long text is rendered in pieces, so that the page stays responsive. @module
  */
-import { Lexer, html } from "../vendor/preact.js";
+import { Lexer, html, useEffect, useState } from "../vendor/preact.js";
+import { CodeBlock } from "./code.js";
+import { t } from "./i18n.js";
+import { Footnotes, extensions } from "./markdown_extensions.js";
+import { picture } from "./text.js";
 import { outside } from "./util.js";
 import { otherHost, prose } from "./visible.js";
 
@@ -17,6 +21,14 @@ export class StreamedMarkdown {
     this.open = 0;
     /** @type {any} link definitions, known once the text is complete */
     this.links = null;
+    /** @type {Footnotes|null} known once the text is complete, as are the images */
+    this.notes = null;
+    /** @type {any[]} */
+    this.images = [];
+    /** The ids of the images that are shown. @type {Set<string>} */
+    this.shown = new Set();
+    /** Return the files of the chat, which images may show. @type {() => any[]} */
+    this.files = () => [];
     /** Elements with {@link LOT} complete blocks each, which are laid out independently. @type {any[]} */
     this.lots = [];
     /** @type {any[]} */
@@ -35,24 +47,22 @@ export class StreamedMarkdown {
     let drawn = this.text.length;
     if (!text.startsWith(this.text)) {
       this.restart();
+      this.done = false;
       drawn = 0;
     }
-    if (done && !this.done) {
-      const links = text.match(DEFINED);
-      if (links) this.restart(new Lexer().lex(links.join("\n\n")).links);
-    }
+    if (done && !this.done) this.complete(text);
     this.done = done;
     // The open block is lexed again each time, so a larger one is updated less often.
     let end = drawn + Math.max(room, (drawn - this.open) / 2);
     if (end < text.length) end = Math.max(text.lastIndexOf("\n", end) + 1, drawn + 1, end - room / 2);
     this.text = text.slice(0, end);
-    let tokens = lex(this.text.slice(this.open), false, this.links);
+    let tokens = this.lex(this.open);
     if (tokens.length === 1 && tokens[0].type === "paragraph") {
       const begun = this.open;
       for (let cut; (cut = seam(this.text, this.open)); this.open = cut) {
-        this.keep(lex(this.text.slice(this.open, cut), false, this.links).map(vnode));
+        this.keep(this.lex(this.open, cut).map(vnode));
       }
-      if (this.open > begun) tokens = lex(this.text.slice(this.open), false, this.links);
+      if (this.open > begun) tokens = this.lex(this.open);
     }
     const settled = tokens.findLastIndex((token) => token.type !== "space");
     for (const token of tokens.slice(0, Math.max(settled, 0))) {
@@ -64,12 +74,27 @@ export class StreamedMarkdown {
     return this;
   }
 
-  /** @param {any} [links] */
-  restart(links = null) {
+  /** @param {number} from @param {number} [to] */
+  lex(from, to) {
+    return lex(this.text.slice(from, to), false, this);
+  }
+
+  /** Note what is known only of a complete text. @param {string} text */
+  complete(text) {
+    const links = text.match(DEFINED);
+    const notes = new Footnotes(text);
+    const images = text.includes("![") ? this.files() : [];
+    if (!links && !notes.texts.size && !images.length) return;
+    this.restart();
+    this.links = links && new Lexer().lex(links.join("\n\n")).links;
+    [this.notes, this.images] = [notes, images];
+  }
+
+  restart() {
     this.open = 0;
     this.lots = [];
     this.whole = [];
-    this.links = links;
+    [this.links, this.notes, this.images] = [null, null, []];
   }
 
   /** @param {any} block a complete block */
@@ -88,7 +113,8 @@ export class StreamedMarkdown {
 
   /** The elements to draw; those of complete blocks are the same objects each time. */
   get nodes() {
-    return [...this.lots, this.lot([...this.whole, ...this.last])];
+    const lots = [...this.lots, this.lot([...this.whole, ...this.last])];
+    return this.notes?.texts.size ? [...lots, footnotes(this.notes, this.images)] : lots;
   }
 }
 
@@ -111,28 +137,17 @@ function seam(text, open) {
   }
   return 0;
 }
-const DEFINED = /^ {0,3}\[[^\]\n]+\]:.*$/gm;
+const DEFINED = /^ {0,3}\[(?!\^)[^\]\n]+\]:.*$/gm;
 
-/** Formulas are shown as written, because Markdown would interpret their characters. */
-const FORMULA = /^(?:\$\$[^]+?\$\$|\\\([^]+?\\\)|\\\[[^]+?\\\]|\$(?![\s\d])[^$\n]*?[^\s$\\]\$(?!\w))/;
-const formula = (/** @type {string} */ text) => {
-  const [raw] = FORMULA.exec(text) ?? [];
-  return raw && { type: "codespan", raw, text: raw };
-};
-const block = (/** @type {string} */ text) => {
-  const made = /^(\$\$|\\\[)/.test(text) && formula(text);
-  return made ? { type: "paragraph", raw: made.raw, tokens: [made] } : undefined;
-};
-const MATH = /** @type {any} */ ({
-  ...{ inline: [formula], startInline: [(/** @type {string} */ text) => text.search(/\$|\\[([]/)] },
-  ...{ block: [block], startBlock: [(/** @type {string} */ text) => text.search(/^(\$\$|\\\[)/m)] },
-});
-
-/** @param {string} text @param {boolean} [breaks] whether to keep line breaks @param {any} [links] */
-function lex(text, breaks = false, links = null) {
+/**
+ * @param {string} text
+ * @param {boolean} breaks whether to keep line breaks
+ * @param {import("./markdown_extensions.js").Known} known
+ */
+function lex(text, breaks, known) {
   try {
-    const lexer = new Lexer({ gfm: true, breaks, extensions: /\$|\\[([]/.test(text) ? MATH : undefined });
-    Object.assign(lexer.tokens.links, links);
+    const lexer = new Lexer({ gfm: true, breaks, extensions: extensions(text, known) });
+    Object.assign(lexer.tokens.links, known.links);
     return lexer.lex(text);
   } catch {
     return [{ type: "text", raw: text, text }];
@@ -140,8 +155,27 @@ function lex(text, breaks = false, links = null) {
 }
 
 /** @param {string} text @param {boolean} [breaks] whether to keep line breaks */
-export const markdown = (text, breaks = false) =>
-  lex(prose(text.replace(/\r\n?/g, "\n")), breaks).map(vnode);
+export function markdown(text, breaks = false) {
+  const source = prose(text.replace(/\r\n?/g, "\n"));
+  const notes = new Footnotes(source);
+  const nodes = lex(source, breaks, { notes }).map(vnode);
+  return notes.texts.size ? [...nodes, footnotes(notes, [])] : nodes;
+}
+
+/** @param {Footnotes} notes @param {any[]} images */
+function footnotes(notes, images) {
+  const note = (/** @type {{number: number, text: string}} */ one) =>
+    html`<li key=${one.number} data-note=${one.number} tabindex="-1">
+      ${lex(one.text, false, { images }).map(within)}
+      <button type="button" class="plain" aria-label=${t("Back to the text")} onClick=${goTo(`[data-reference="${one.number}"]`)}>↩</button>
+    </li>`;
+  return html`<section class="footnotes" aria-label=${t("Footnotes")} key="footnotes">
+    <ol dir="auto">${notes.all.map(note)}</ol>
+  </section>`;
+}
+
+/** Go to an element of the same text. @param {string} selector */
+const goTo = (selector) => (/** @type {any} */ event) => event.currentTarget.closest(".md")?.querySelector(selector)?.focus();
 
 /** @param {any[]|undefined} tokens @param {string} [text] */
 const inner = (tokens, text = "") => (tokens ? tokens.map(vnode) : decoded(text));
@@ -168,18 +202,26 @@ function link(href, content, text) {
   >`;
 }
 
+/**
+ * A block within a list or a quotation, which has the direction of its first letters. (An element
+ * with `dir` of its own would not count there.)
+ * @param {any} token @returns {any}
+ */
+const within = (token) => vnode({ ...token, within: true });
+
 /** @param {any} token @returns {any} */
 function vnode(token) {
+  const direction = token.within ? undefined : "auto";
   switch (token.type) {
     case "space":
     case "def":
       return null;
     case "heading": {
       const tag = `h${Math.min(token.depth + 2, 6)}`;
-      return html`<${tag} data-depth=${token.depth}>${inner(token.tokens)}</${tag}>`;
+      return html`<${tag} dir=${direction} data-depth=${token.depth}>${inner(token.tokens)}</${tag}>`;
     }
     case "paragraph":
-      return html`<p>${inner(token.tokens)}</p>`;
+      return html`<p dir=${direction}>${inner(token.tokens)}</p>`;
     case "code":
       return html`<${CodeBlock} text=${token.text} language=${(token.lang ?? "").split(/\s/)[0]} />`;
     case "list": {
@@ -187,7 +229,7 @@ function vnode(token) {
       return html`<${tag} dir="auto" start=${start === 1 ? undefined : start}>${token.items.map(vnode)}</${tag}>`;
     }
     case "list_item":
-      return html`<li>${inner(token.tokens)}</li>`;
+      return html`<li>${token.tokens.map(within)}</li>`;
     case "checkbox":
       return html`<input type="checkbox" disabled checked=${token.checked} aria-label="done" /> `;
     case "table":
@@ -198,12 +240,31 @@ function vnode(token) {
     case "strong":
     case "em":
     case "del":
-    case "blockquote":
       return html`<${token.type}>${inner(token.tokens)}</${token.type}>`;
+    case "blockquote":
+      return html`<blockquote dir="auto">${token.tokens.map(within)}</blockquote>`;
+    case "details":
+      return html`<details class="fold" open=${token.open || undefined}>
+        <summary dir="auto">${inner(token.summary)}</summary>
+        <div class="lot">${inner(token.tokens)}</div>
+      </details>`;
+    case "reference":
+      return html`<sup>
+        <button
+          type="button" class="plain" data-reference=${token.number} aria-label=${`Footnote ${token.number}`}
+          onClick=${goTo(`[data-note="${token.number}"]`)}
+        >
+          ${token.number}
+        </button>
+      </sup>`;
+    case "formula":
+      return html`<${Formula} raw=${token.raw} tex=${token.tex} display=${token.display} />`;
     case "codespan":
       return html`<code>${token.text}</code>`;
     case "link":
       return link(token.href, inner(token.tokens, token.text), token.text);
+    case "file":
+      return picture(token, token.text);
     case "image":
       return link(token.href, `[image: ${token.text || token.href}]`, token.text);
     case "text":
@@ -211,10 +272,23 @@ function vnode(token) {
     case "escape":
       return token.text;
     case "html":
-      return token.block ? html`<p>${token.raw.trim()}</p>` : token.raw;
+      if (/^<br\s*\/?>$/i.test(token.raw)) return html`<br />`;
+      return token.block ? html`<p dir="auto">${token.raw.trim()}</p>` : token.raw;
     default: // a token type of a later version
       return token.raw ?? "";
   }
+}
+
+/** Draws formulas; loaded with the first of them. @type {any} */
+let draw = null;
+
+/** A formula; its source is shown until it can be drawn, and if it cannot. @param {{raw: string, tex: string, display: boolean}} props */
+function Formula({ raw, tex, display }) {
+  const [, again] = useState(0);
+  useEffect(() => {
+    if (!draw) import("./formula.js").then((one) => ((draw = one.formula), again(1)), () => {});
+  }, []);
+  return draw?.(tex, display) ?? html`<code>${raw}</code>`;
 }
 
 /** @param {any} token */
@@ -224,7 +298,7 @@ function table(token) {
     html`<${tag} data-align=${token.align[n] || undefined} scope=${tag === "th" ? "col" : undefined}>
       ${inner(cell.tokens)}
     </${tag}>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">
+  return html`<div class="scroll" dir="auto" tabindex="0" role="group" aria-label=${t("Table")}>
     <table class="data">
       <thead>
         <tr>
@@ -241,40 +315,4 @@ function table(token) {
       </tbody>
     </table>
   </div>`;
-}
-
-const CHUNK = 4000;
-
-/**
- * A block of code with a copy button. Long code has several text nodes, so that only the last one
- * changes while it is streamed.
- * @param {{text: string, language?: string}} props
- */
-export function CodeBlock({ text, language }) {
-  const chunks = [];
-  for (let at = 0; at < text.length; at += CHUNK) {
-    chunks.push(html`<span>${text.slice(at, at + CHUNK)}</span>`);
-  }
-  return html`<div class="code">
-    <div class="head">
-      <span>${language || "text"}</span>
-      <button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, text)}>
-        Copy
-      </button>
-    </div>
-    <pre tabindex="0"><code>${chunks}</code></pre>
-  </div>`;
-}
-
-/** @param {{currentTarget: HTMLElement}} event @param {string} text */
-export async function copy(event, text) {
-  const button = event.currentTarget;
-  const before = button.textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Failed";
-  }
-  setTimeout(() => (button.textContent = before), 1500);
 }

@@ -1,11 +1,14 @@
 /** Notifications by Web Push, off until the person turns them on in the dialog. @module */
 import { call } from "./api.js";
+import { N_, t } from "./i18n.js";
 import { element, modal } from "./shell.js";
 
 const WORKER = "/push-worker.js";
-const UNSUPPORTED =
-  "This browser cannot show notifications here. It needs HTTPS (or localhost); on an iPhone or iPad, add the page to the home screen first.";
-const REFUSED = "The browser blocks notifications of this site. Allow them in its settings for this site.";
+const UNSUPPORTED = N_(
+  "This browser cannot show notifications here. It needs HTTPS (or localhost); on an iPhone or iPad, add the page to the home screen first.",
+);
+const UNREACHED = N_("The browser could not reach its push service.");
+const REFUSED = N_("The browser blocks notifications from this site. Allow them in the browser's settings for this site.");
 
 /** @type {any} */
 let policy = null;
@@ -29,6 +32,9 @@ function bytes(key) {
   return Uint8Array.from(text, (one) => one.charCodeAt(0));
 }
 
+/** The worker also says that one is offline, in place of the browser's own page. */
+export const registerWorker = () => navigator.serviceWorker?.register(workerUrl(), { scope: "/" });
+
 async function subscription() {
   const known = await navigator.serviceWorker.getRegistration("/");
   return known ? await known.pushManager.getSubscription() : null;
@@ -36,12 +42,22 @@ async function subscription() {
 
 /** @param {string} key */
 async function turnOn(key) {
-  if ((await Notification.requestPermission()) !== "granted") throw new Error(REFUSED);
-  await navigator.serviceWorker.register(workerUrl(), { scope: "/" });
+  if ((await Notification.requestPermission()) !== "granted") throw new Error(t(REFUSED));
+  await registerWorker();
   const worker = await navigator.serviceWorker.ready;
-  const made = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
-  await call("POST", "/api/push", made.toJSON());
+  const made = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) }).catch(() => {
+    throw new Error(t(UNREACHED));
+  });
+  try {
+    await store(made);
+  } catch (error) {
+    await made.unsubscribe(); // or it would count as on, although nothing is sent
+    throw error;
+  }
 }
+
+/** @param {PushSubscription} one */
+const store = (one) => call("POST", "/api/push", one.toJSON());
 
 async function turnOff() {
   const found = await subscription();
@@ -55,29 +71,29 @@ export async function showNotifications() {
   if (document.querySelector("dialog[open]")) return;
   const status = element("p", { role: "status" }, "…");
   const change = /** @type {HTMLButtonElement} */ (element("button", { type: "button", class: "primary", hidden: true }));
-  const close = element("button", { value: "" }, "Close");
+  const close = element("button", { value: "" }, t("Close"));
   modal(
-    "Notifications",
-    element("h2", {}, "Notifications"),
-    element("p", {}, "This browser is notified when a question waits for you or a long turn ends while no page of Hookline has the focus. The push service of the browser's maker passes the message on; it is encrypted and contains only the chat's title."),
+    t("Notifications"),
+    element("h2", {}, t("Notifications")),
+    element("p", {}, t("This browser is notified when a question waits for you or a long turn ends while no page of Hookline has the focus. The push service of the browser's maker passes the message on; it is encrypted and contains only the chat's title, or who has answered.")),
     status,
     element("form", { method: "dialog", class: "actions" }, close, change),
   );
   let key = "";
   const draw = async () => {
     const on = Boolean(await subscription());
-    status.textContent = on ? "Notifications are on in this browser." : "Notifications are off in this browser.";
-    change.textContent = on ? "Turn off" : "Turn on";
+    status.textContent = on ? t("Notifications are on in this browser.") : t("Notifications are off in this browser.");
+    change.textContent = on ? t("Turn off") : t("Turn on");
     change.hidden = false;
     return on;
   };
   change.addEventListener("click", async () => {
     change.disabled = true;
     try {
-      await (change.textContent === "Turn on" ? turnOn(key) : turnOff());
+      await ((await subscription()) ? turnOff() : turnOn(key));
       await draw();
     } catch (error) {
-      status.textContent = `Nothing was changed. ${/** @type {Error} */ (error).message}`;
+      status.textContent = `${t("Nothing was changed.")} ${/** @type {Error} */ (error).message}`;
     }
     change.disabled = false;
   });
@@ -85,8 +101,13 @@ export async function showNotifications() {
     const state = await call("GET", "/api/push");
     key = state.key;
     if (state.problem) status.textContent = state.problem;
-    else if (!("PushManager" in globalThis && navigator.serviceWorker)) status.textContent = UNSUPPORTED;
-    else await draw();
+    else if (!("PushManager" in globalThis && navigator.serviceWorker)) status.textContent = t(UNSUPPORTED);
+    else {
+      // The server may not know it any more, or as another person's, who was signed in here.
+      const found = await subscription();
+      if (found) await store(found);
+      await draw();
+    }
   } catch (error) {
     status.textContent = /** @type {Error} */ (error).message;
   }

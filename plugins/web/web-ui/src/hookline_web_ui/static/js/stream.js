@@ -21,7 +21,7 @@ export class EventReader {
 
   /**
    * @param {string} text
-   * @returns {Array<{id: string, data: string}>} the events that are complete
+   * @returns {Array<{id: string, data: string, followed: boolean}>} the events that are complete
    */
   feed(text) {
     this.rest += text;
@@ -29,10 +29,11 @@ export class EventReader {
     for (;;) {
       const end = this.rest.indexOf("\n\n");
       if (end < 0) return found;
-      const event = { id: "", data: "" };
+      const event = { id: "", data: "", followed: true };
       for (const line of this.rest.slice(0, end).split("\n")) {
         if (line.startsWith("id:")) event.id = line.slice(3).trim();
         if (line.startsWith("data:")) event.data += line.slice(5).trim();
+        if (line === "followed: no") event.followed = false;
       }
       this.rest = this.rest.slice(end + 2);
       if (event.data) found.push(event);
@@ -41,7 +42,7 @@ export class EventReader {
 }
 
 /**
- * @typedef {{event: (event: any, id: string) => void, state: (state: string) => void}} Listener
+ * @typedef {{event: (event: any, id: string, followed: boolean) => void, state: (state: string) => void}} Listener
  */
 export class Stream {
   /** @param {Listener} listener `state` is `open`, `waiting` or `expired` */
@@ -149,8 +150,8 @@ export class Stream {
         clearTimeout(dead);
         dead = setTimeout(() => this.stop.abort(), SILENCE_TIMEOUT_MS);
         let began = performance.now();
-        for (const { id, data } of reader.feed(text)) {
-          this.pass(JSON.parse(data), id);
+        for (const { id, data, followed } of reader.feed(text)) {
+          this.pass(JSON.parse(data), id, followed);
           if (performance.now() - began < MAX_BUSY_MS) continue;
           await new Promise((done) => setTimeout(done)); // let the page handle input and draw
           began = performance.now();
@@ -162,16 +163,16 @@ export class Stream {
     return true;
   }
 
-  /** @param {any} event @param {string} id */
-  pass(event, id) {
-    this.post({ kind: "event", event, id });
-    this.deliver(event, id);
+  /** @param {any} event @param {string} id @param {boolean} followed whether the stream has all events of its session */
+  pass(event, id, followed) {
+    this.post({ kind: "event", event, id, followed });
+    this.deliver(event, id, followed);
   }
 
-  /** @param {any} event @param {string} id */
-  deliver(event, id) {
+  /** @param {any} event @param {string} id @param {boolean} followed */
+  deliver(event, id, followed) {
     if (id) this.last = id;
-    this.listener.event(event, id);
+    this.listener.event(event, id, followed);
   }
 
   /** @param {string} state */
@@ -184,7 +185,7 @@ export class Stream {
 
   /** @param {any} message from another tab */
   onMessage(message) {
-    if (message.kind === "event" && !this.leading) this.deliver(message.event, message.id);
+    if (message.kind === "event" && !this.leading) this.deliver(message.event, message.id, message.followed);
     else if (message.kind === "state" && !this.leading) this.setState(message.state);
     else if (message.kind === "who") {
       this.post({ kind: "want", tab: this.tab, sessions: this.sessionsByTab.get(this.tab) });

@@ -1,8 +1,12 @@
 /** The log of a chat: messages, tool calls and results of commands. @module */
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
-import { StreamedMarkdown, copy, markdown } from "./markdown.js";
-import { DiffView, Quoting, Visible } from "./text.js";
-import { clock, gist, shortened, size } from "./util.js";
+import { copy, copyFormatted } from "./copy.js";
+import { Editor, VersionSwitch } from "./edit.js";
+import { N_, t } from "./i18n.js";
+import { StreamedMarkdown, markdown } from "./markdown.js";
+import { Until } from "./question.js";
+import { DiffView, Quoting, Visible, picture } from "./text.js";
+import { clock, duration, gist, shortened, size } from "./util.js";
 import { prose } from "./visible.js";
 
 /** @typedef {import("./chat.js").Item} Item */
@@ -10,7 +14,12 @@ import { prose } from "./visible.js";
 /**
  * @typedef {object} LogActions the actions of the log's buttons
  * @property {(item: Item) => void} edit
+ * @property {string} editing the key of the message that is being edited
+ * @property {(item: Item, text: string, files: any[]) => Promise<void>} reword
+ * @property {(item: Item) => void} regenerate answer the message of this turn again
+ * @property {(id: string) => void} open another version
  * @property {(turn: string, from: HTMLElement) => void} details
+ * @property {(place: import("./files.js").Place, from: HTMLElement) => void} files show a file
  * @property {(item: Item) => void} resend
  * @property {(item: Item) => void} discard
  * @property {((item: Item) => void)|null} speak
@@ -40,6 +49,7 @@ let pace = 4000;
 function grow(items) {
   let room = pace;
   let more = false;
+  const files = () => items.flatMap((item) => item.files ?? []);
   for (const item of items.toReversed()) {
     if (item.role !== "assistant") continue;
     const known = growing.get(item) ?? { texts: [], behind: false, length: 0 };
@@ -48,6 +58,7 @@ function grow(items) {
     const texts = (item.blocks ?? []).filter((block) => block.type === "text");
     for (const [n, { text }] of texts.entries()) {
       const one = (known.texts[n] ??= new StreamedMarkdown());
+      one.files = files;
       const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
       const before = one.text.length;
       if (room > 0) room -= Math.max(one.set(source, !item.live, room).text.length - before, 0);
@@ -113,29 +124,33 @@ export function Log({ chat, actions, earlier, empty }) {
   }, []);
   return html`<div class="log-frame">
     <div
-      class="log" role="log" aria-label="Conversation" aria-live="off" tabindex="0"
+      class="log" role="log" aria-label=${t("Conversation")} aria-live="off" tabindex="0"
       ref=${log}
       onScroll=${show}
     >
       <div class="column">
         ${chat.more &&
         html`<button type="button" class="earlier" disabled=${earlier} onClick=${actions.earlier}>
-          ${earlier ? "Loading …" : "Show earlier messages"}
+          ${earlier ? t("Loading …") : t("Show earlier messages")}
         </button>`}
         ${empty}
         ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(items, n, chat)))}
       </div>
     </div>
     <button type="button" class="jump" hidden ref=${jump} onClick=${toEnd} data-jump>
-      Jump to latest
+      ${t("Jump to latest")}
     </button>
   </div>`;
 }
 
+/** Whether an item is of the turn that waits for an answer. @param {Chat} chat @param {Item} item */
+const isParked = (chat, item) =>
+  chat.session?.state === "asking" && chat.items.findLast((one) => one.turn)?.turn === item.turn;
+
 /** Whether an item is the end of an answer and has its buttons. */
 function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {Chat} */ chat) {
   const item = items[n];
-  if (item.role !== "assistant" || item.live || chat.turn?.id === item.turn) return false;
+  if (item.role !== "assistant" || item.live || chat.turn?.id === item.turn || isParked(chat, item)) return false;
   const next = items.slice(n + 1, n + 4).find((one) => one.kind === "message");
   return next?.turn !== item.turn || next?.role !== "assistant";
 }
@@ -144,8 +159,10 @@ function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @t
 function itemNode(item, chat, actions, last) {
   const text = growing.get(item);
   if (text?.behind) last = false; // not drawn completely
-  const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine}`;
-  const mark = `${item.rev} ${last} ${text?.length} ${state}`;
+  const seq = chat.beginning(item.turn)?.seq ?? -1;
+  const version = chat.versions.get(seq);
+  const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine} ${actions.editing === item.key}`;
+  const mark = `${item.rev} ${last} ${text?.length} ${state} ${seq} ${version?.ids} ${version?.current}`;
   const known = drawn.get(item);
   if (known?.mark === mark) return known.vnode;
   let vnode;
@@ -153,9 +170,11 @@ function itemNode(item, chat, actions, last) {
   else if (item.kind === "notice") {
     vnode = html`<div key=${item.key} class=${`note tone-${item.tone}`}><${Quoting} text=${item.text ?? ""} /></div>`;
   } else if (item.role === "user") {
-    vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, actions, mark }} />`;
+    vnode = html`<${UserMessage} key=${item.key} ...${{ item, chat, actions, mark, version: version?.edited ? version : undefined }} />`;
   } else {
-    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, actions, last, mark }} />`;
+    const again = chat.session?.mine !== false && seq >= 0;
+    const versions = version?.edited ? undefined : version;
+    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, actions, last, mark, again, version: versions }} />`;
   }
   drawn.set(item, { mark, vnode });
   return vnode;
@@ -171,51 +190,62 @@ const words = (item) =>
 /** A long message of the user is cut at first. */
 const [FOLD_LINES, FOLD_CHARS] = [40, 4000];
 
-/** @param {{item: Item, chat: Chat, actions: LogActions}} props */
-function UserMessage({ item, chat, actions }) {
+/** @param {{item: Item, chat: Chat, actions: LogActions, version: any}} props */
+function UserMessage({ item, chat, actions, version }) {
   const mine = chat.session?.mine !== false;
   const [whole, show] = useState(false);
   const text = words(item);
   const begins = whole ? text : text.split("\n", FOLD_LINES).join("\n").slice(0, FOLD_CHARS);
   const shown = new Set(item.blocks?.map((block) => block.file));
+  if (actions.editing === item.key) {
+    const send = (/** @type {string} */ changed, /** @type {any[]} */ files) => actions.reword(item, changed, files);
+    return html`<article class="message user" data-role="user" aria-label=${t("You")}>
+      <${Editor} ...${{ text, files: item.files ?? [], send, cancel: () => actions.edit(item) }} />
+    </article>`;
+  }
   return html`<article
     class="message user" data-role="user"
     data-message=${item.seq}
     data-state=${item.state}
-    aria-label=${item.steer ? "You, added to the running turn" : "You"}
+    aria-label=${item.steer ? t("You, added to the running turn") : t("You")}
   >
     <div class="bubble">
-      ${item.steer && html`<span class="quiet small">Added to the running turn</span>`}
+      ${item.steer && html`<span class="quiet small">${t("Added to the running turn")}</span>`}
       <div dir="auto">${prose(begins)}${begins.length < text.length && " …"}</div>
       ${begins.length < text.length &&
-      html`<button type="button" onClick=${() => show(true)}>Show all ${text.length.toLocaleString("en")} characters</button>`}
+      html`<button type="button" data-unfold onClick=${() => show(true)}>${t("Show all {n} characters", { n: text.length })}</button>`}
       ${(item.blocks ?? []).filter((block) => block.type === "image").map((block) => picture(block))}
-      <${Files} files=${item.files?.filter((file) => !shown.has(file.id))} />
+      <${Files} show=${actions.files} files=${item.files?.filter((file) => !shown.has(file.id))} />
     </div>
     <footer>
-      ${item.state === "sending" && html`<span class="quiet">Sending …</span>`}
+      ${item.state === "sending" &&
+      (item.retry_at
+        ? html`<span class="bad">${item.error} <${Until} until=${item.retry_at} sentence=${N_("Sending again in {n} s.")} /></span>
+            <button type="button" class="plain" onClick=${() => actions.discard(item)}>${t("Discard")}</button>`
+        : html`<span class="quiet">${t("Sending …")}</span>`)}
       ${item.state === "failed" &&
-      html`<span class="bad">Not sent: ${item.error}</span>
-        <button type="button" class="plain" onClick=${() => actions.resend(item)}>Send again</button>
-        <button type="button" class="plain" onClick=${() => actions.discard(item)}>Discard</button>`}
+      html`<span class="bad">${t("Not sent: {error}", { error: item.error ?? "" })}</span>
+        <button type="button" class="plain" onClick=${() => actions.resend(item)}>${t("Send again")}</button>
+        <button type="button" class="plain" onClick=${() => actions.discard(item)}>${t("Discard")}</button>`}
       ${item.state === "stored" &&
-      html`<time class="quiet">${clock(item.at)}</time>
+      html`<${VersionSwitch} ...${{ version, open: actions.open }} />
+        <time class="quiet">${clock(item.at)}</time>
         ${item.seq != null &&
         !item.steer &&
         html`<button type="button" class="plain" onClick=${() => actions.edit(item)}>
-          ${mine ? "Edit" : "Continue here"}
+          ${mine ? t("Edit") : t("Continue here")}
         </button>`}`}
     </footer>
   </article>`;
 }
 
-/** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean}} props */
-function Answer({ item, chat, actions, last }) {
+/** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean, again: boolean, version: any}} props */
+function Answer({ item, chat, actions, last, again, version }) {
   const texts = growing.get(item)?.texts ?? [];
   const hasText = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
   let count = 0;
   return html`<article
-    class=${`message assistant${item.live ? " live" : ""}${item.stop === "error" ? " broke" : ""}`}
+    class=${`message assistant${item.live ? " live" : ""}`}
     data-role="assistant"
     data-message=${item.seq}
     aria-label="Hookline"
@@ -227,23 +257,36 @@ function Answer({ item, chat, actions, last }) {
       if (block.type !== "tool_call") return null;
       return html`<${ToolCard} key=${block.id} tool=${chat.tools.get(block.id)} />`;
     })}
-    <${Files} files=${item.files} speech=${true} />
+    <${Files} show=${actions.files} files=${item.files?.filter((file) => !texts.some((one) => one.shown.has(file.id)))} />
+    ${last && html`<${Written} paths=${writtenFiles(chat, item.turn)} show=${actions.files} />`}
+    ${item.error &&
+    html`<div class="broke">
+      <p><strong>${hasText ? t("The answer broke off.") : t("There is no answer.")}</strong> <${Quoting} text=${item.error} /></p>
+      ${again && html`<button type="button" onClick=${() => actions.regenerate(item)}>${t("Try again")}</button>`}
+    </div>`}
     ${last &&
     html`<footer>
+      <${VersionSwitch} ...${{ version, open: actions.open }} />
       ${hasText &&
-      html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copy(e, words(item))}>
-        Copy
-      </button>`}
+      html`<button type="button" class="plain" onClick=${(/** @type {any} */ e) => copyFormatted(e, words(item))}>
+          ${t("Copy")}
+        </button>
+        <button type="button" class="plain" data-markdown onClick=${(/** @type {any} */ e) => copy(e, words(item))}>
+          ${t("Copy as Markdown")}
+        </button>`}
+      ${again &&
+      !item.error &&
+      html`<button type="button" class="plain" onClick=${() => actions.regenerate(item)}>${t("Regenerate")}</button>`}
       ${item.turn &&
       html`<button
         type="button" class="plain" data-details
         onClick=${(/** @type {any} */ e) => actions.details(/** @type {string} */ (item.turn), e.currentTarget)}
       >
-        Details
+        ${t("Details")}
       </button>`}
       ${actions.speak &&
       hasText &&
-      html`<button type="button" class="plain" onClick=${() => actions.speak?.(item)}>Listen</button>`}
+      html`<button type="button" class="plain" onClick=${() => actions.speak?.(item)}>${t("Listen")}</button>`}
       <time class="quiet">${clock(item.at)}</time>
     </footer>`}
   </article>`;
@@ -252,7 +295,7 @@ function Answer({ item, chat, actions, last }) {
 /** @param {{text: string}} props */
 const Thinking = ({ text }) =>
   html`<details class="thinking">
-    <summary>Reasoning</summary>
+    <summary>${t("Reasoning")}</summary>
     <div class="md quiet">${markdown(text)}</div>
   </details>`;
 
@@ -266,19 +309,19 @@ function ToolCard({ tool }) {
       <span class="sign" aria-hidden="true">${{ runs: "", done: "✓", failed: "✕" }[state]}</span>
       <span class="name"><${Visible} text=${tool.name} /></span>
       <span class="gist"><${Visible} text=${shortened(gist(tool.arguments), 120)} /></span>
-      <span class="unseen">${state === "runs" ? "running" : state}</span>
+      <span class="unseen">${{ runs: t("running"), done: t("done"), failed: t("failed") }[state]}</span>
       ${tool.seconds != null && tool.seconds >= 0.1
-        ? html`<span class="took">${tool.seconds.toFixed(1)} s</span>`
+        ? html`<span class="took">${duration(tool.seconds * 1000)}</span>`
         : null}
     </summary>
     <div class="inside">
       ${diff
         ? html`<${DiffView} diff=${diff} />`
-        : html`<pre class="long" tabindex="0" aria-label="Arguments"><${Visible}
+        : html`<pre class="long" tabindex="0" aria-label=${t("Arguments")}><${Visible}
             text=${written(tool.arguments)}
           /></pre>`}
       ${tool.text &&
-      html`<pre class="long" tabindex="0" aria-label="Result"><${Visible} text=${tool.text} /></pre>`}
+      html`<pre class="long" tabindex="0" aria-label=${t("Result")}><${Visible} text=${tool.text} /></pre>`}
     </div>
   </details>`;
 }
@@ -304,23 +347,42 @@ function written(args) {
 
 /** @param {{item: Item}} props */
 const Aside = ({ item }) =>
-  html`<section class="aside" aria-label="Command">
+  html`<section class="aside" aria-label=${t("Command")}>
     ${item.command && html`<p class="mono small"><${Visible} text=${item.command} /></p>`}
     ${item.text == null
       ? html`<p class="quiet small">…</p>`
       : html`<div class="md">${markdown(item.text, true)}</div>`}
   </section>`;
 
-/** @param {{file?: string|null}} block @param {any} [alt] */
-const picture = ({ file }, alt) =>
-  file
-    ? html`<a href=${`/api/files/${file}`} target="_blank">
-        <img class="picture" src=${`/api/files/${file}`} alt=${alt || "attached image"} loading="lazy" />
-      </a>`
-    : html`<span class="quiet small">[image]</span>`;
+const SHEET = html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5ZM13.5 3.5v5h5" /></svg>`;
 
-/** @param {{files?: any[], speech?: boolean}} props */
-function Files({ files, speech }) {
+/** The tools that write the file that their argument `path` names. */
+const WRITERS = new Set(["write_file", "edit_file"]);
+
+/** The files that a turn has written, each once. @param {Chat} chat @param {string|null|undefined} turn */
+function writtenFiles(chat, turn) {
+  const calls = chat.items.filter((item) => item.turn === turn).flatMap((item) => item.blocks ?? []);
+  const tools = calls.filter((block) => block.type === "tool_call").map((block) => chat.tools.get(block.id));
+  const paths = tools.map((tool) => tool?.ok && WRITERS.has(tool.name) && /** @type {any} */ (tool.arguments)?.path);
+  return [...new Set(paths.filter((path) => typeof path === "string" && path && !/^[/~]|\.\./.test(path)))];
+}
+
+/** @param {{paths: string[], show: LogActions["files"]}} props */
+function Written({ paths, show }) {
+  if (!paths.length) return null;
+  return html`<ul class="files" aria-label=${t("Files written")}>
+    ${paths.map(
+      (path) => html`<li key=${path}>
+        <button type="button" class="file" onClick=${(/** @type {any} */ e) => show({ path: path.replace(/^\.\//, "") }, e.currentTarget)}>
+          ${SHEET}<${Visible} text=${path} />
+        </button>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+/** @param {{files?: any[], show: LogActions["files"]}} props */
+function Files({ files, show }) {
   if (!files?.length) return null;
   return html`<ul class="files">
     ${files.map((file) => {
@@ -332,9 +394,10 @@ function Files({ files, speech }) {
         return html`<li>${picture({ file: file.id }, file.caption || file.name)}</li>`;
       }
       return html`<li>
-        <a class="file" href=${path} download=${file.name}>
-          <${Visible} text=${file.name ?? ""} /> ${file.size != null && html`<span class="quiet">${size(file.size)}</span>`}
-        </a>
+        <button type="button" class="file" onClick=${(/** @type {any} */ e) => show({ file }, e.currentTarget)}>
+          ${SHEET}<${Visible} text=${file.name ?? ""} /> ${file.size != null && html`<span class="quiet">${size(file.size)}</span>`}
+        </button>
+        <a class="button plain" href=${path} download=${file.name} aria-label=${t("Download {name}", { name: file.name })} title=${t("Download")}>↓</a>
       </li>`;
     })}
   </ul>`;

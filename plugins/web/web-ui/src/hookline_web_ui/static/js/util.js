@@ -1,4 +1,5 @@
 /** Helpers without access to the page. @module */
+import { lang, locale, once, t } from "./i18n.js";
 
 /** @returns {string} a random UUID, also outside of secure contexts */
 export function uuid() {
@@ -10,30 +11,45 @@ export function uuid() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** Seconds by which the server's clock is ahead of this one. */
+let ahead = 0;
+/** Unix time in seconds, by the server's clock: it decides when something expires. */
+export const now = () => Date.now() / 1000 + ahead;
+/** @param {number} at the server's time now */
+export const setNow = (at) => void (ahead = at ? at - Date.now() / 1000 : 0);
+
+const decimals = once(() => new Intl.NumberFormat(lang, { minimumFractionDigits: 1, maximumFractionDigits: 1 }));
+const tenths = (/** @type {number} */ value) => decimals().format(value);
+
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1e6) return `${Math.round(bytes / 1000)} kB`;
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${tenths(bytes / 1e6)} MB`;
 }
 
 /** @param {number|null|undefined} ms */
 export function duration(ms) {
   if (ms == null) return "";
-  if (ms < 0.1) return "< 0.1 ms";
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 0.1) return `< ${tenths(0.1)} ms`;
+  if (ms < 10) return `${tenths(ms)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60000)} min ${Math.floor((ms % 60000) / 1000)} s`;
+  if (ms < 60000) return t("{n} s", { n: tenths(ms / 1000) });
+  return t("{min} min {s} s", { min: Math.floor(ms / 60000), s: Math.floor((ms % 60000) / 1000) });
 }
+
+/** @type {Intl.DateTimeFormatOptions} */
+const TIME = { hour: "2-digit", minute: "2-digit" };
+const time = once(() => new Intl.DateTimeFormat(locale, TIME));
+const dayAndTime = once(() => new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", ...TIME }));
+const dateAndTime = once(() => new Intl.DateTimeFormat(locale, { year: "numeric", day: "numeric", month: "short", ...TIME }));
 
 /** @param {number} seconds Unix time */
 export function clock(seconds) {
   const at = new Date(seconds * 1000);
-  const today = at.toDateString() === new Date().toDateString();
-  /** @type {Intl.DateTimeFormatOptions} */
-  const time = { hour: "2-digit", minute: "2-digit" };
-  return at.toLocaleString([], today ? time : { day: "numeric", month: "short", ...time });
+  const today = new Date();
+  if (at.toDateString() === today.toDateString()) return time().format(at);
+  return (at.getFullYear() === today.getFullYear() ? dayAndTime : dateAndTime)().format(at);
 }
 
 /** @param {string} text @param {number} most */
@@ -44,8 +60,8 @@ export function shortened(text, most) {
   if (text.length <= most) return text;
   const room = most - 26;
   const tail = Math.floor(room / 3);
-  const left = (text.length - room).toLocaleString("en");
-  return `${text.slice(0, room - tail)}[… ${left} characters …]${text.slice(text.length - tail)}`;
+  const left = t("[… {n} characters …]", { n: text.length - room });
+  return `${text.slice(0, room - tail)}${left}${text.slice(text.length - tail)}`;
 }
 
 /**
@@ -95,7 +111,7 @@ export function difference(before, after) {
   const most = Math.min(a.length, b.length) - start;
   while (end < most && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
   const lines = [];
-  if (start > 3) lines.push({ mark: "gap", text: `… from line ${start - 2}` });
+  if (start > 3) lines.push({ mark: "gap", text: t("… from line {n}", { n: start - 2 }) });
   for (const text of a.slice(Math.max(0, start - 3), start)) lines.push({ mark: "same", text });
   lines.push(...between(a.slice(start, a.length - end), b.slice(start, b.length - end)));
   const tail = a.slice(a.length - end);

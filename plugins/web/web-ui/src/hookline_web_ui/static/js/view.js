@@ -1,5 +1,6 @@
 /** Renders the JSON of a view, which describes a plugin's page. @module */
 import { html } from "../vendor/preact.js";
+import { number, t, tn } from "./i18n.js";
 import { markdown } from "./markdown.js";
 import { DiffView, Visible } from "./text.js";
 import { clock, cut, duration, inside } from "./util.js";
@@ -70,7 +71,7 @@ const stat = (one) =>
 /** @param {any} value */
 function cell(value) {
   if (value == null) return null;
-  if (typeof value === "number") return value.toLocaleString("en");
+  if (typeof value === "number") return number(value);
   switch (value.type) {
     case "link":
       return html`<a href=${inside(value.href)}>${spelled(value.text)}</a>`;
@@ -91,7 +92,7 @@ function TableView({ part, level }) {
   return html`<section class="part">
     ${heading(part.title, level)}
     ${part.rows.length
-      ? html`<div class="scroll" tabindex="0" role="group" aria-label=${part.title || "Table"}>
+      ? html`<div class="scroll" tabindex="0" role="group" aria-label=${part.title || t("Table")}>
           <table class="data">
             <thead>
               <tr>
@@ -118,7 +119,7 @@ const tableRow = (row, width, numbers) => [
   </tr>`,
   row.detail
     ? html`<tr class="detail">
-        <td colspan=${width}><${Folded} text=${row.detail} title="Details" /></td>
+        <td colspan=${width}><${Folded} text=${row.detail} title=${t("Details")} /></td>
       </tr>`
     : null,
 ];
@@ -147,7 +148,7 @@ function TimelineView({ part, level }) {
       ${rest.length
         ? html`<li>
             <details>
-              <summary>${rest.length} more steps</summary>
+              <summary>${tn("{n} more step", "{n} more steps", rest.length)}</summary>
               <ol>
                 ${rest.map(draw)}
               </ol>

@@ -1,5 +1,6 @@
 /** Recording of voice messages. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { t } from "./i18n.js";
 
 /** Whether the browser can record; it may only on HTTPS and loopback. */
 export const canRecord = () => "mediaDevices" in navigator && "MediaRecorder" in globalThis;
@@ -16,7 +17,7 @@ export function Recorder({ attach, fail }) {
   const began = useRef(0);
   useEffect(() => () => recorder.current?.stop(), []);
   const start = async () => {
-    began.current = Date.now();
+    began.current = Infinity; // until the microphone is there
     try {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
       const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
@@ -32,13 +33,15 @@ export function Recorder({ attach, fail }) {
         const suffix = { "audio/mp4": "m4a", "audio/ogg": "ogg" }[type] ?? "webm";
         const blob = new Blob(parts, { type });
         const seconds = Math.max((Date.now() - began.current) / 1000, 0.1);
-        if (blob.size) attach([Object.assign(new File([blob], `voice.${suffix}`, { type }), { seconds })]);
+        if (!blob.size) return fail(t("Nothing was recorded. Try again."));
+        attach([Object.assign(new File([blob], `voice.${suffix}`, { type }), { seconds })]);
       };
+      began.current = Date.now();
       made.start();
       recorder.current = made;
       setOn(true);
     } catch {
-      fail("Cannot use the microphone. Allow it for this site in the browser's settings.");
+      fail(t("Cannot use the microphone. Allow it for this site in the browser's settings."));
     }
   };
   const down = () => (on ? recorder.current?.stop() : start());
@@ -48,8 +51,8 @@ export function Recorder({ attach, fail }) {
   return html`<button
     type="button"
     class=${`plain icon${on ? " recording" : ""}`}
-    aria-label=${on ? "Stop recording" : "Record"}
-    title="Hold to talk, or press to start and stop"
+    aria-label=${on ? t("Stop recording") : t("Record")}
+    title=${t("Hold to talk, or press to start and stop")}
     aria-pressed=${on ? "true" : "false"}
     onPointerDown=${(/** @type {PointerEvent} */ e) => e.button === 0 && down()}
     onPointerUp=${up}

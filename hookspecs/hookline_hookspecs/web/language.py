@@ -1,0 +1,205 @@
+"""The language of a page: translates the sentences of pages for the person who reads them.
+
+::
+
+    from hookline_hookspecs.web import t, tn
+
+    View(t("Schedule"), parts, t("Jobs of {name}", name=name))
+    Stat(t("Jobs"), str(count), tn("{n} paused", "{n} paused", paused))
+
+The English sentence is the key of its translations, which a plugin has in
+``locale/LANGUAGE/messages.po`` beside its module. While no page is answered, as in a command or a
+job, sentences stay English; a page translates those with :func:`translate`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from ..sentences import N_
+from .finished_text import Template
+
+__all__ = [
+    "ENGLISH",
+    "N_",
+    "Language",
+    "format_number",
+    "language",
+    "speaking",
+    "t",
+    "tn",
+    "translate",
+]
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def english_number(value: float, decimals: int | None = None) -> str:
+    """Return a number as in English: ``1,234.5``; see :class:`Language`."""
+    if isinstance(value, int) or decimals is not None:
+        return f"{value:,.{decimals or 0}f}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def english_day(day: date) -> str:
+    """Return a day of the year: ``3 Nov``."""
+    return f"{day.day} {MONTHS[day.month - 1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language of the pages.
+
+    Attributes:
+        code: the tag for HTML, such as ``de`` or ``zh-Hans``.
+        direction: in which it is written.
+        messages: the translations of each English sentence, one for each plural form.
+        plural: returns the number of the plural form for a count.
+        number: formats a number with at most two decimals, or with exactly ``decimals``.
+        day: formats a day of the year.
+        templates: the sentences of ``messages`` with values, to recognise finished text by.
+    """
+
+    code: str = "en"
+    direction: Literal["ltr", "rtl"] = "ltr"
+    messages: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    plural: Callable[[int], int] = field(default=lambda n: int(n != 1), repr=False)
+    number: Callable[..., str] = field(default=english_number, repr=False)
+    day: Callable[[date], str] = field(default=english_day, repr=False)
+    templates: Sequence[Template] = field(default=(), repr=False)
+
+    def sentence(self, english: str) -> str:
+        """Return the translation of a sentence, with its ``{name}``."""
+        found = self.messages.get(english)
+        return found[0] if found else english
+
+    def plural_sentence(self, one: str, many: str, n: int) -> str:
+        """Return the translation of a sentence for a number, with its ``{n}``."""
+        forms, form = self.messages.get(one, ()), self.plural(n)
+        return forms[form] if form < len(forms) else one if n == 1 else many
+
+    def text(self, english: str) -> str:
+        """Return the translation of finished text: of all of it, or else of each line or sentence
+        that is known, also after ``name: `` or code in backticks. A very long one stays English."""
+        if len(english) > MAX_FINISHED_CHARS:
+            return english
+        if "\n" not in english:
+            return self._line(english)
+        return self._known(english) or "\n".join(map(self._line, english.split("\n")))
+
+    def _line(self, line: str) -> str:
+        bare = line.strip()
+        if not bare:
+            return line
+        for pattern in (_CODE, _WHOLE, _NAME):
+            head = pattern.match(bare)
+            if head and (found := self._known(bare[head.end() :])) is not None:
+                return line.replace(bare, head[0] + found)
+        texts = _BETWEEN.split(bare)
+        known = [self._known(one) if one not in (" ", "; ") else one for one in texts]
+        parts = [one for one in known if one is not None]
+        if len(parts) != len(texts):
+            return line
+        joined = "".join(parts)
+        if self.code.startswith("zh"):  # its punctuation has no blank after it
+            joined = joined.replace("。 ", "。").replace("; ", "；")
+        return line.replace(bare, joined)
+
+    def _known(self, text: str) -> str | None:
+        """Return the translation of one sentence, which may begin with a capital letter or end
+        with a full stop other than in the catalogue."""
+        for one in dict.fromkeys((text, f"{text[:1].lower()}{text[1:]}")):
+            if one in self.messages:
+                found = self.sentence(one)
+            elif (filled := self._filled(one)) is not None:
+                found = filled
+            else:
+                continue
+            return found if one == text else f"{found[:1].upper()}{found[1:]}"
+        return None
+
+    def _filled(self, text: str) -> str | None:
+        for template in self.templates:
+            if not text.startswith(template.parts[0]):  # nearly always, and cheaper than a call
+                continue
+            if (values := template.values(text)) is not None:
+                known = {name: self._value(value) for name, value in values.items()}
+                return self.sentence(template.sentence).format(**known)
+        return None
+
+    def _value(self, value: str) -> str:
+        """Return a value with the phrases in its list that are known, as ``pay (5 €), wait``."""
+        parts = [one.partition(" (") for one in value.split(", ")]
+        known = [self.sentence(head) if " " in head else head for head, _, _ in parts]
+        ends = [f"{bracket}{rest}" for _, bracket, rest in parts]
+        return ", ".join(map("".join, zip(known, ends, strict=True)))
+
+    def values(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values for a sentence, with numbers formatted."""
+        return {
+            name: self.number(value) if type(value) in (int, float) else value
+            for name, value in values.items()
+        }
+
+
+_CODE, _WHOLE, _NAME = re.compile(r"`[^`]*` "), re.compile(""), re.compile(r"[^:]*: ")
+"""What may stand before a sentence: code, nothing, a name."""
+_BETWEEN = re.compile(r"((?<=[.!?]) |; )")
+MAX_FINISHED_CHARS = 10_000
+"""Longer texts, such as a job's output, are not compared with the catalogue: it takes too long."""
+ENGLISH = Language()
+"""The language of the sentences in the sources."""
+_current: ContextVar[Language] = ContextVar("hookline_language", default=ENGLISH)
+
+
+def language() -> Language:
+    """Return the language of the page that is being answered."""
+    return _current.get()
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Use a language inside the ``with`` block."""
+    token = _current.set(language)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def format_number(value: float, decimals: int | None = None) -> str:
+    """Format a number with at most two decimals, or with exactly ``decimals``."""
+    return language().number(value, decimals)
+
+
+def t(sentence: str, /, **values: Any) -> str:
+    """Translate a sentence and fill in ``{name}``; numbers are formatted for the language.
+
+    ``sentence`` is a literal, so that it is found when catalogues are updated, or a constant that
+    is marked by :func:`N_`. Without values, braces are ordinary characters.
+    """
+    spoken = language()
+    text = spoken.sentence(sentence)
+    return text.format(**spoken.values(values)) if values else text
+
+
+def tn(one: str, many: str, n: int, /, **values: Any) -> str:
+    """Translate a sentence that depends on the number ``{n}``."""
+    spoken = language()
+    return spoken.plural_sentence(one, many, n).format(**spoken.values({"n": n, **values}))
+
+
+def translate(text: str) -> str:
+    """Translate finished English text for the page: a guard's reason, help, the fix of a check.
+
+    Known are constants and f-strings that are marked by :func:`N_`, and those that are written as
+    an argument of ``Deny``, ``Ask``, ``CheckResult`` or ``Field(description=…)`` or as the
+    docstring of a command. Other text stays as it is.
+    """
+    spoken = language()
+    return spoken.text(text) if spoken.messages and text else text

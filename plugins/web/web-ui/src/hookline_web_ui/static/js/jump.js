@@ -1,0 +1,23 @@
+/** Scrolls to a message that was found by a search. @module */
+import { call } from "./api.js";
+
+/** Milliseconds to wait for the messages to be drawn, and again for their final height. */
+const WAITS = [100, 400];
+
+/**
+ * Load earlier messages until there is the one with the sequence `seq`, and show it.
+ * @param {import("./chat.js").Chat} chat @param {(rest: string) => string} address @param {number} seq
+ */
+export async function jump(chat, address, seq) {
+  const first = () => chat.items.find((item) => item.seq != null)?.seq ?? 0;
+  while (chat.more && first() > seq) {
+    chat.prepend(await call("GET", address(`?tail=500&before=${first()}`)));
+  }
+  const at = chat.items.findLast((item) => item.kind === "message" && item.seq != null && item.seq <= seq);
+  for (const wait of WAITS) {
+    await new Promise((done) => setTimeout(done, wait));
+    const found = document.querySelector(`[data-message="${at?.seq}"]`);
+    found?.scrollIntoView({ block: "center" });
+    found?.classList.add("found");
+  }
+}

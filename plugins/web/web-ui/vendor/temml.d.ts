@@ -1,0 +1,1 @@
+export function tree(tex: string, options: object): any;
