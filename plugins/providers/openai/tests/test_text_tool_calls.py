@@ -292,6 +292,86 @@ NOTATIONS = {
         "}\n</tool_call>",
         [("read_file", PATH)],
     ),
+    "react": (
+        'Thought: I need it.\nAction: read_file\nAction Input: {"path": "a.py"}',
+        [("read_file", PATH)],
+    ),
+    "react with an invented observation": (
+        '**Action:** `read_file`\n**Action Input:** {"path": "a.py"}\nObservation: it has\nFinal '
+        "Answer: done",
+        [("read_file", PATH)],
+    ),
+    "react with plain input": (
+        "Action: web_search\nAction Input: weather a.py",
+        [("web_search", {"query": "weather a.py"})],
+    ),
+    "react without input": (
+        "Action: mcp__git__status\nAction Input: None",
+        [("mcp__git__status", {})],
+    ),
+    "react pythonic": ('Action: read_file(path="a.py")', [("read_file", PATH)]),
+    "react blob": (
+        'Action:\n```json\n{"action": "read_file", "action_input": {"path": "a.py"}}\n```',
+        [("read_file", PATH)],
+    ),
+    "command-r": (
+        'Action: ```json\n[{"tool_name": "read_file", "parameters": {"path": "a.py"}}]\n```',
+        [("read_file", PATH)],
+    ),
+    "langchain": (
+        '```json\n{"action": "web_search", "action_input": "weather a.py"}\n```',
+        [("web_search", {"query": "weather a.py"})],
+    ),
+    "qwen-agent": (
+        '✿FUNCTION✿: read_file\n✿ARGS✿: {"path": "a.py"}\n✿RESULT✿',
+        [("read_file", PATH)],
+    ),
+    "cline": (
+        "Let me look.\n\n<read_file>\n<path>a.py</path>\n</read_file>",
+        [("read_file", PATH)],
+    ),
+    "cline multi": (
+        "<bash>\n<command>\ncat <<X\n a < b && c\nX\n</command>\n<timeout>5</timeout>\n</bash>",
+        [("bash", {"command": "cat <<X\n a < b && c\nX", "timeout": 5})],
+    ),
+    "cline two": (
+        "<read_file><path>a.py</path></read_file>\n<bash><command>ls</command></bash>",
+        [("read_file", PATH), ("bash", {"command": "ls"})],
+    ),
+    "cline json": ('<read_file>{"path": "a.py"}</read_file>', [("read_file", PATH)]),
+    "cline no args": ("<mcp__git__status/>", [("mcp__git__status", {})]),
+    "cline attributes": (
+        '<read_file path="a.py" lines="5"/>',
+        [("read_file", PATH | {"lines": 5})],
+    ),
+    "cline fenced": (
+        "```xml\n<read_file>\n<path>a.py</path>\n</read_file>\n```",
+        [("read_file", PATH)],
+    ),
+    "cline in hermes": (
+        "<tool_call>\n<read_file>\n<path>a.py</path>\n</read_file>\n</tool_call>",
+        [("read_file", PATH)],
+    ),
+    "cherry studio": (
+        '<tool_use>\n<name>read_file</name>\n<arguments>{"path": "a.py"}</arguments>\n</tool_use>',
+        [("read_file", PATH)],
+    ),
+    "name and elements": (
+        "<function_call>\n<name>read_file</name>\n<arguments>\n<path>a.py</path>\n</arguments>\n"
+        "</function_call>",
+        [("read_file", PATH)],
+    ),
+    "lm studio": (
+        '[TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "a.py"}}[END_TOOL_REQUEST]',
+        [("read_file", PATH)],
+    ),
+    "tool_code tag": ('<tool_code>read_file(path="a.py")</tool_code>', [("read_file", PATH)]),
+    "tool name attr": ('<tool name="read_file">{"path": "a.py"}</tool>', [("read_file", PATH)]),
+    "hunyuan": (
+        "<tool_calls>\n<tool_call>read_file<tool_sep>\n<arg_key>path</arg_key>\n<arg_value>a.py"
+        "</arg_value>\n</tool_call>\n</tool_calls>",
+        [("read_file", PATH)],
+    ),
 }
 
 
@@ -330,6 +410,14 @@ async def test_call_in_a_notation_of_its_own_is_a_call_and_not_shown(serve, conn
         "functools[0]",
         "Options" + " [A]" * 40,
         "<tool_call>read_file" + "<|x|>  " * 40,
+        'For example:\nAction: read_file\nAction Input: {"path": "a.py"}',
+        "Action: read_file\nThe file was not there.",
+        "Action: read the logs\nAction Input: none\nOwner: Ann",
+        "In XML:\n```xml\n<read_file><path>a.py</path></read_file>\n```\nreads it.",
+        "Cline writes\n<read_file><path>a.py</path></read_file>\nwhich " + "means much " * 20,
+        "<read_file><path>a.py</path> and the rest",
+        "<read_file><unknown>a.py</unknown></read_file>",
+        "<b>bold</b> and <bash",
         '[TOOL_CALLS] is a mark, and read_file {"path": "a.py"} is not behind it',
     ],
 )
@@ -346,6 +434,8 @@ async def test_text_about_calls_stays_text(serve, connect, text):
         "<function=read_file><parameter=path>a",
         "<tool_call>read_file<arg_key>",
         "<|tool_call>call:read_file{}",
+        "<read_file><path>a</path>",
+        "Action: read_file\nAction Input: ",
     ],
 )
 async def test_long_white_space_in_a_call_is_read_in_time(serve, connect, begin):
@@ -376,6 +466,11 @@ async def test_python_warns_of_nothing_in_an_answer(serve, connect, recwarn):
         "read_file <|x|>  ",
         "[",
         "functools[",
+        "<read_file>\n",
+        "<read_file><path>",
+        "\n<bash><command>a</command>",
+        "Action: read_file\n",
+        "Action: read_file\nAction Input: {",
     ],
 )
 async def test_long_text_of_marks_is_read_in_time(serve, connect, unit):

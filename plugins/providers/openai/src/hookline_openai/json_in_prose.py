@@ -58,7 +58,12 @@ def _announces(before: str, after: str) -> bool:
         return False
     if before.count("`") % 2 or re.search(r"[{}<]", prose):
         return False
-    return _EXAMPLE.search(prose) is None
+    return not is_about_examples(prose)
+
+
+def is_about_examples(prose: str) -> bool:
+    """Return whether prose says that what is beside it is an example."""
+    return _EXAMPLE.search(prose) is not None
 
 
 def fits_schema(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:

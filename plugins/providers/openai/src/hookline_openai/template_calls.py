@@ -10,13 +10,12 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any, TypeAlias
-
-from hookline_providerkit import UnreadableArguments, read_arguments
 
 from .json_in_prose import fits_schema
 from .json_values import as_mapping, as_mappings, as_string
+from .tool_elements import element_at, written_in
+from .written_arguments import objects, only_argument, typed
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 Tools: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -25,10 +24,10 @@ Tools: TypeAlias = Mapping[str, Mapping[str, Any]]
 _VENDOR = r"(?:[a-z]+:|[|｜]?DSML[|｜]|longcat_)?"
 """What some models write before the names of their tags."""
 MARK = re.compile(
-    rf"<[|｜]?{_VENDOR}(?:tool[_▁]?calls?|function_calls?|tools)(?:[_▁][a-z▁_]+)?[|｜]?>"
-    rf"|<{_VENDOR}(?:invoke|function)(?: name)?="
+    rf"<[|｜]?{_VENDOR}(?:tool[_▁]?(?:calls?|code|use|request)|function_calls?|tools)(?:[_▁][a-z▁_]+)?[|｜]?>"
+    rf"|<{_VENDOR}(?:invoke|function|tool)(?: name)?="
     r"|<\|(?:python_tag|python_start|action_start|start_action)\|>"
-    r"|<\|channel\|>\w+ to=|<\|start\|>assistant to=|\[TOOL_CALLS\]"
+    r"|<\|channel\|>\w+ to=|<\|start\|>assistant to=|\[TOOL_(?:CALLS|REQUEST)\]"
     r"|^[ \t]*functools(?=\[)|^call:(?=[\w.-]+\{)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -39,15 +38,15 @@ _SPELLING = re.compile(
     r"|(</?)longcat_(?=arg_)|<[|｜](/?[\w▁]+)[|｜]>"
 )
 _SKIPPED = re.compile(
-    r"(?:\s|[,;]|```\w*|</?(?:tool_?calls?|function_calls?|tools)>|<\|/?\w+\|>|<\|tool_call>"
-    r"|<tool_call\|>|\[/?TOOL_CALLS\]|functools|</s>)*",
+    r"(?:\s|[,;]|```\w*|</?(?:tool_?(?:calls?|code|use|request)|function_calls?|tools)>|<\|/?\w+\|>"
+    r"|<\|tool_call>|<tool_call\|>|\[(?:/?TOOL_CALLS|(?:END_)?TOOL_REQUEST)\]|functools|</s>)*",
     re.IGNORECASE,
 )
 """What stands between calls."""
 _END = re.compile(
-    r"(?=<(?:function|invoke)[ =])"
-    r"|</?(?:tool_?calls?|function_calls?|tools|function|invoke)>|<\|/?\w+\|>|<\|tool_call>"
-    r"|<tool_call\|>|\[TOOL_CALLS\]|</s>|\Z",
+    r"(?=<(?:function|invoke|tool)[ =])"
+    r"|</?(?:tool_?(?:calls?|code|use|request)|function_calls?|tools?|function|invoke)>|<\|/?\w+\|>"
+    r"|<\|tool_call>|<tool_call\|>|\[(?:TOOL_CALLS|(?:END_)?TOOL_REQUEST)\]|</s>|\Z",
     re.IGNORECASE,
 )
 """What ends a call that does not end by itself."""
@@ -57,7 +56,7 @@ NAMED_CALL = re.compile(
 )
 """A name, separators, and JSON. Possessive, so that no row of separators takes long."""
 _ELEMENT = re.compile(
-    r"<(function|invoke)(?: name)?=[\"']?([\w.-]+)[\"']?\s*>?\(?\s*+(.*?)"
+    r"<(function|invoke|tool)(?: name)?=[\"']?([\w.-]+)[\"']?\s*>?\(?\s*+(.*?)"
     r"(?:</\1>|(?=<\1[ =])|\Z)",
     re.DOTALL,
 )
@@ -66,9 +65,15 @@ _PARAMETER = re.compile(
     r"(?:</\1>|(?=<\1[ =])|\Z)",
     re.DOTALL,
 )
-_PAIRS = re.compile(r"([\w.-]+)\s*((?:<arg_key>.*?(?:</arg_value>|\Z)\s*)+)", re.DOTALL)
+_PAIRS = re.compile(
+    r"([\w.-]+)\s*(?:<tool_sep>\s*)?((?:<arg_key>.*?(?:</arg_value>|\Z)\s*)+)", re.DOTALL
+)
 _PAIR = re.compile(
     r"<arg_key>([^<]*+)</arg_key>\s*+<arg_value>\n?(.*?)\n?(?:</arg_value>|\Z)", re.DOTALL
+)
+_NAME_ELEMENT = re.compile(
+    r"<name>\s*+([\w.-]+)\s*+</name>\s*+<(arguments|parameters|args|input)>(.*?)</\2>\s*+",
+    re.DOTALL,
 )
 _LONE_NAME = re.compile(r"([\w.-]+)\s*(?=</tool_call>|\Z)")
 _GEMMA = re.compile(
@@ -80,12 +85,11 @@ MAX_PLACES = 100
 """Places of an answer at which a call is looked for."""
 MAX_PYTHON_CHARS = 20_000
 """A longer text is not read as Python, which may take long."""
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
 _NAME_KEYS = ("name", "tool", "tool_name", "function", "action", "recipient_name")
 _WRAPPER_KEYS = ("tool_call", "function_call", "tool_calls", "tool_uses")
 CALL_KEYS = (*_NAME_KEYS, *_ARGUMENT_KEYS, *_WRAPPER_KEYS, "type", "id")
 """Keys that the object of a call begins with."""
-_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
 def marked_calls(text: str, tools: Tools) -> Iterator[Call]:
@@ -111,12 +115,18 @@ def _calls_at(text: str, at: int, tools: Tools) -> tuple[list[Call], int]:
     if found := _ELEMENT.match(text, at):
         name, inner = found[2], found[3].rstrip()
         if inner.startswith("{"):
-            return [(name, given) for given in _objects(inner.removesuffix(")"))], found.end()
+            return [(name, given) for given in objects(inner.removesuffix(")"))], found.end()
         given = {one[2]: one[3] for one in _PARAMETER.finditer(inner)}
-        return [(name, _typed(given, tools.get(name, {})))], found.end()
+        return [(name, typed(given, tools.get(name, {})))], found.end()
     if found := _PAIRS.match(text, at):
         given = {pair[1].strip(): pair[2] for pair in _PAIR.finditer(found[2])}
-        return [(found[1], _typed(given, tools.get(found[1], {})))], found.end()
+        return [(found[1], typed(given, tools.get(found[1], {})))], found.end()
+    if found := _NAME_ELEMENT.match(text, at):
+        name = offered_name(found[1], tools)
+        arguments = written_in(found[3], tools.get(name, {}))
+        return ([] if arguments is None else [(name, arguments)]), found.end()
+    if element := element_at(text, at, tools):
+        return [element[:2]], element[2]
     if found := _GEMMA.match(text, at):
         return [(found[1], _gemma_arguments(found[2], tools.get(found[1], {})))], found.end()
     if found := NAMED_CALL.match(text, at):
@@ -140,7 +150,7 @@ def json_value_at(text: str, at: int) -> tuple[Any, int]:
         end = _END.search(text, at).start()  # type: ignore[union-attr]  # it always matches
         inner = text[at:end].strip()
         # Small models forget a brace. At the end of the text the rest may be missing instead.
-        found = _objects(inner) or (_objects(inner + "}") if end < len(text) else [])
+        found = objects(inner) or (objects(inner + "}") if end < len(text) else [])
         return next(iter(found), None), end
 
 
@@ -183,11 +193,11 @@ def _gemma_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     for at, part in enumerate(parts):
         quoted = re.sub(r"([{,]\s*)([\w$-]+)\s*:", r'\1"\2":', part)
         parts[at] = json.dumps(part) if at % 2 else quoted
-    if objects := _objects("".join(parts)):
-        return objects[0]
+    if found := objects("".join(parts)):
+        return found[0]
     keys = "|".join(map(re.escape, as_mapping(schema.get("properties")))) or r"\w+"
     _, *pairs = re.split(rf"(?:\A|,)\s*({keys})\s*:", text[1:-1])
-    return _typed(dict(zip(pairs[::2], pairs[1::2], strict=True)), schema)
+    return typed(dict(zip(pairs[::2], pairs[1::2], strict=True)), schema)
 
 
 def offered_name(name: str, tools: Tools) -> str:
@@ -199,19 +209,6 @@ def offered_name(name: str, tools: Tools) -> str:
     return found[0] if len(found) == 1 else name
 
 
-def _typed(given: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments written as text, read as JSON where the schema expects no string."""
-    properties = as_mapping(schema.get("properties"))
-    typed: dict[str, Any] = {}
-    for name, text in given.items():
-        typed[name] = text
-        kind = as_mapping(properties.get(name)).get("type", "string")
-        if kind != "string" and not (isinstance(kind, list) and "string" in kind):
-            with suppress(ValueError, RecursionError):
-                typed[name] = json.loads(_PYTHON_WORDS.get(text, text))
-    return typed
-
-
 def json_calls(text: str, tools: Tools) -> Iterator[Call]:
     """Yield the calls in JSON: an object, several, or a list of them."""
     if not text.startswith(("{", "[")):
@@ -220,7 +217,7 @@ def json_calls(text: str, tools: Tools) -> Iterator[Call]:
         listed = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         listed = None
-    yield from _calls_in(listed if isinstance(listed, list) else _objects(text), tools)
+    yield from _calls_in(listed if isinstance(listed, list) else objects(text), tools)
 
 
 def _calls_in(value: Any, tools: Tools) -> Iterator[Call]:
@@ -232,13 +229,6 @@ def _calls_in(value: Any, tools: Tools) -> Iterator[Call]:
                 yield call
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    try:
-        return read_arguments(text)
-    except UnreadableArguments:
-        return []
-
-
 def _call(found: Mapping[str, Any], tools: Tools) -> Call | None:
     """Return the call that an object stands for; None if it is something else."""
     for wrapper in ("function", *_WRAPPER_KEYS):
@@ -248,7 +238,7 @@ def _call(found: Mapping[str, Any], tools: Tools) -> Call | None:
     key = next((key for key in _ARGUMENT_KEYS if key in found), "")
     name, given = offered_name(as_string(found.get(name_key)), tools), found.get(key)
     if isinstance(given, str):
-        given = next(iter(_objects(given)), None)
+        given = next(iter(objects(given)), None) or only_argument(given, tools.get(name, {}))
     if not key and len(found) == 1 and not tools.get(name, {}).get("required"):
         given = {}
     if not key and name in tools:

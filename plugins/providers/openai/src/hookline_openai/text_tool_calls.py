@@ -1,8 +1,8 @@
 """Finds tool calls that a local model wrote as text because its server did not parse them.
 
 Read are the notations of chat templates (:mod:`.template_calls`), JSON that names an offered tool,
-as the whole answer or with a little prose around it (:mod:`.json_in_prose`), and an answer that is
-nothing but calls in Python.
+as the whole answer or with a little prose around it (:mod:`.json_in_prose`), what prompts ask for
+(:mod:`.prompted_calls`), and an answer that is nothing but calls in Python.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .json_in_prose import find_json, fits_schema, may_begin_call
+from .prompted_calls import find_prompted_calls, may_begin_prompted_call
 from .template_calls import (
     CALL_KEYS,
     MARK,
@@ -34,7 +35,7 @@ _BEGINS_MARK = re.compile(
     re.MULTILINE,
 )
 """The end of a text that may become a mark."""
-_OTHER_MARKS = ("[TOOL_CALLS]", "functools", "call:")
+_OTHER_MARKS = ("[TOOL_CALLS]", "[TOOL_REQUEST]", "functools", "call:")
 _BARE_START = re.compile(r"\A\s*(?:```\w*\s*)?\[?\s*(?:print\()?(?:default_api\.|functions\.)?")
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 _JSON_START = re.compile(r"\s*(?:`{1,2}\Z|```\w*\s*)?(?:\{|\[\s*(?:\{|\Z)|\Z)")
@@ -56,8 +57,8 @@ def find_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
     if calls:
         return head, calls
     fenced = _FENCE.match(text)
-    inner = fenced[1] if fenced else text.strip()
-    calls = list(json_calls(inner, tools)) or _bare_calls(inner, tools)
+    inner_text = fenced[1] if fenced else text.strip()
+    calls = list(json_calls(inner_text, tools)) or _bare_calls(inner_text, tools)
     if calls and all(name in tools for name, _ in calls):
         return "", calls
     if parts := find_json(text):
@@ -67,7 +68,8 @@ def find_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
             name in tools and fits_schema(given, tools[name]) for name, given in calls
         ):
             return "\n\n".join(filter(None, [before, after])), calls
-    return text, []
+    head, calls = find_prompted_calls(inner_text, tools)
+    return (head, calls) if calls else (text, [])
 
 
 def find_marked_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
@@ -127,7 +129,10 @@ class HeldText:
                 places.append(at)
         lines = [at.end() for at in re.finditer("\n", text)]
         for at in ([0] if self._begins_line else []) + lines:
-            if may_begin_call(text[at:], self._tools, CALL_KEYS):
+            line = text[at:]
+            if may_begin_call(line, self._tools, CALL_KEYS) or may_begin_prompted_call(
+                line, self._tools
+            ):
                 places.append(at)
                 break
         return min(places, default=len(text))
