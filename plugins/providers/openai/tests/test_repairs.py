@@ -60,6 +60,9 @@ async def ask(provider, *messages, tools=TOOLS):
         (400, "模型不支持图片输入"),
         (400, "Das Modell unterstützt keine Bilder"),
         (400, "Este modelo no admite imágenes"),
+        (400, "messages[0]: invalid type: sequence, expected a string at line 1 column 90"),
+        (400, "messages.content.type 参数非法，取值范围 ['text']"),
+        (400, "Unexpected item type in content."),
     ],
 )
 async def test_picture_that_a_model_cannot_see_is_left_out(serve, connect, status, message):
@@ -85,6 +88,8 @@ async def test_picture_that_a_model_cannot_see_is_left_out(serve, connect, statu
         "You uploaded an unsupported image. Please make sure your image is valid.",
         "Invalid 'messages[1].content[1].image_url.url'. Expected a valid URL.",
         "Unsupported: the image must have one of the following formats: png, jpeg",
+        "Failed to load image: cannot identify image file",
+        "The media type image/heic is not supported",
     ],
 )
 async def test_single_bad_picture_is_left_out_and_others_are_sent(serve, connect, message):
@@ -94,6 +99,32 @@ async def test_single_bad_picture_is_left_out_and_others_are_sent(serve, connect
     assert (await ask(provider, bad))[0] == "ok"
     assert (await ask(provider, bad, Message.assistant("ok"), PICTURE)) == ("ok", [])
     assert "iVBORw0KGgo=" in json.dumps(server.requests[-1].json)
+
+
+@pytest.mark.parametrize(
+    ("message", "most"),
+    [
+        ("At most 2 image(s) may be provided in one prompt.", 2),
+        ("Too many images in request: 3 > 2", 2),
+        ("You have reached the limit of 1 images", 1),
+        ("too many images", 1),
+        ("图片数量超过限制，最多 2 张", 2),
+    ],
+)
+async def test_pictures_beyond_the_most_of_a_server_are_left_out_but_the_latest(
+    serve, connect, message, most
+):
+    def is_bad(body):
+        return body.count("data:image") > most
+
+    server = serve(refusing(is_bad, message))
+    pictures = [ImageBlock("image/png", data, origins=()) for data in ("AAAA", "BBBB", "CCCC")]
+    said = [part for one in pictures for part in (Message("user", (one,)), Message.assistant("ok"))]
+    answered, notices = await ask(connect(server), *said, Message.user("and now?"))
+    assert (answered, len(notices)) == ("ok", 1)
+    assert "fewer images" in notices[0]
+    sent = json.dumps(server.requests[-1].json)
+    assert [data in sent for data in ("AAAA", "BBBB", "CCCC")] == [False, most > 1, True]
 
 
 async def test_repairs_are_remembered_for_other_processes(serve, tmp_path):
@@ -108,7 +139,15 @@ async def test_repairs_are_remembered_for_other_processes(serve, tmp_path):
         assert len(notices) == 1  # a new picture is told again
 
 
-async def test_repeated_call_ids_are_renamed_with_their_results(serve, connect):
+@pytest.mark.parametrize(
+    "message",
+    [
+        "duplicate tool call id read_file:0",
+        "each tool_use must have a single result. Found multiple `tool_result` blocks",
+        "tool_call_id read_file:0 is not found",
+    ],
+)
+async def test_repeated_call_ids_are_renamed_with_their_results(serve, connect, message):
     def turn(path):
         call = ToolCall("read_file:0", "read_file", {"path": path})
         return [
@@ -121,7 +160,7 @@ async def test_repeated_call_ids_are_renamed_with_their_results(serve, connect):
         calls = [c for m in json.loads(body)["messages"] for c in m.get("tool_calls") or ()]
         return len({c["id"] for c in calls}) < len(calls)
 
-    server = serve(refusing(is_bad, "duplicate tool call id read_file:0"))
+    server = serve(refusing(is_bad, message))
     answered, notices = await ask(connect(server), *turn("a"), *turn("b"))
     assert answered == "ok"
     assert len(notices) == 1
@@ -210,6 +249,7 @@ def turn(call_id, *before):
         "litellm.BadRequestError: DeepseekException - The reasoning_content in the thinking mode "
         "must be passed back",
         "思考模式下必须回传 reasoning_content",
+        "assistant message must contain reasoning content",
     ],
 )
 async def test_answers_of_another_model_get_the_reasoning_that_a_server_misses(
@@ -234,6 +274,7 @@ async def test_answers_of_another_model_get_the_reasoning_that_a_server_misses(
         "Tool call id was call_x but must be a-z, A-Z, 0-9, with a length of 9.",
         "tool call IDs should be alphanumeric strings with length 9!",
         "messages.1.tool_calls.0.id: String should match pattern '^[a-zA-Z0-9]+$'",
+        "Value 'read:0' at 'messages.1.member.toolUseId' failed to satisfy constraint",
     ],
 )
 async def test_call_ids_of_another_model_are_written_as_a_server_wants_them(
@@ -264,6 +305,10 @@ async def test_call_ids_of_another_model_are_written_as_a_server_wants_them(
         (400, "`tool calling` is not supported with this model"),
         (400, "This model does not support function calling"),
         (400, "该模型不支持工具调用"),
+        (400, "m does not support parameters: ['tools'], for model=m. To drop these, set"),
+        (400, "Function calling is not enabled for this model"),
+        (500, "Cannot use tools with this chat template"),
+        (400, "Das Modell unterstützt keine Werkzeuge; sie werden nicht unterstützt"),
     ],
 )
 async def test_model_without_tools_answers_and_the_person_is_told(serve, tmp_path, status, message):
@@ -283,6 +328,8 @@ async def test_model_without_tools_answers_and_the_person_is_told(serve, tmp_pat
         (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
         (500, "Jinja Exception: After the optional system message, conversation roles must "
          "alternate user and assistant roles except for tool calls and results."),
+        (400, "Please ensure that multi-turn requests alternate between user and model."),
+        (400, "Unexpected role 'user' after role 'tool'"),
     ],
 )  # fmt: skip
 async def test_messages_alternate_for_a_template_that_asks_for_it(serve, connect, status, message):
@@ -302,6 +349,8 @@ async def test_messages_alternate_for_a_template_that_asks_for_it(serve, connect
         "System role not supported",
         "Developer instruction is not enabled for models/gemma-3-27b-it",
         "system message is not supported by this model",
+        "Only user and assistant roles are supported!",
+        "Role 'system' not allowed",
     ],
 )
 async def test_system_message_is_sent_as_the_first_one_where_it_is_refused(serve, connect, message):
@@ -311,6 +360,20 @@ async def test_system_message_is_sent_as_the_first_one_where_it_is_refused(serve
     assert (await provider.send(provider.render(request), None)).text == "ok"
     roles = [(m["role"], m["content"]) for m in server.requests[-1].json["messages"]]
     assert roles == [("user", "Be kind."), ("assistant", "(empty)"), ("user", "hi")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["System message must be at the beginning.", "Unexpected role 'system' after role 'system'"],
+)
+async def test_two_system_messages_are_joined_where_a_server_takes_one(serve, connect, message):
+    server = serve(refusing(lambda body: body.count('"system"') > 1, message))
+    provider = connect(server)
+    request = ModelRequest("openai/m", "Be kind.", (), (Message.user("hi"),), ephemeral="Only now.")
+    assert (await provider.send(provider.render(request), None)).text == "ok"
+    system, *others = server.requests[-1].json["messages"]
+    assert system == {"role": "system", "content": "Be kind.\n\nOnly now."}
+    assert [one["role"] for one in others] == ["user"]
 
 
 async def test_error_that_nothing_repairs_is_sent_once_and_says_what_helps(serve, connect):

@@ -44,7 +44,8 @@ _CONTENT_PHRASES = (
 
 
 _CONTEXT = re.compile(
-    r"context|n_ctx|kontext|kontekst|contesto|контекст|bağlam|上下文|コンテキスト|컨텍스트",
+    r"context|n_ctx|kv cache|position_embeddings|sequence length|kontext|kontekst|contesto|контекст"
+    r"|bağlam|ngữ cảnh|บริบท|السياق|上下文|コンテキスト|컨텍스트",
     re.IGNORECASE,
 )
 _PROMPT = re.compile(
@@ -55,7 +56,10 @@ _PROMPT = re.compile(
 """Words for what is sent, but not the fields ``input[3].id`` and ``prompt_cache_key``, and not
 "Input should be …", with which a server complains about any field."""
 _EXCESS = re.compile(
-    r"too (?:long|large|many)|exceed|longer than|greater than|overflow|is full|less than|<="
+    r"too (?:long|large|many)|exceed|(?:long|great|larg)er than|> ?max|overflow|is full"
+    r"|less than|<="
+    r"|not fit|no(?: free)? space|find free space|only supports? \d|max(?:imum)? (?:input|prompt)"
+    r"|te lang|för lång|for lang|depăș|vượt|เกิน|تجاوز|перевищ"
     r"|>=? *(?:n_ctx|\d)|zu lang|überschr|demasiado larg|muito long|exced|supera|dépass|trop long"
     r"|troppo lung|превы|слишком длин|przekr|zu groß|aşıyor|aştı|超过|超過|超出|超长|超長|过长"
     r"|過長|超限|超え|초과",
@@ -64,6 +68,9 @@ _EXCESS = re.compile(
 _OTHER_LIMIT = re.compile(
     r"per[ -](?:min|day|hour)|\btp[md]\b|rate.?limit|quota|credit|balance|image|picture|\btools?\b",
     re.IGNORECASE,
+)
+_LONG_MESSAGE = re.compile(
+    r"(?:messages?|input)\[\d+\]\.content\S*: string too long", re.IGNORECASE
 )
 _OUTPUT = re.compile(
     r"max_(?:completion_|output_)?tokens|completion tokens|output tokens", re.IGNORECASE
@@ -223,7 +230,7 @@ def cause_of(status: int, body: Any) -> Cause:
 def is_context_too_long(body: Any) -> bool:
     """Return whether an error says that the request is larger than the model's window."""
     text = f"{error_text(body)} {error_codes(body)}"
-    if _contains(text.lower(), _context_phrases()):
+    if _contains(text.lower(), _context_phrases()) or _LONG_MESSAGE.search(text):
         return True
     if not _EXCESS.search(text) or _OTHER_LIMIT.search(text):
         return False

@@ -43,7 +43,9 @@ _IN_ERRORS = re.compile(
     r"|context (?:length|window|size)(?: is| of(?: only)?)?"
     r"|max(?:imum)? (?:prompt|model) length(?: is| of)?|max_(?:seq|model)_len|n_ctx"
     r"|maximum number of tokens(?: allowed)?|上下文(?:长度|限制|窗口)|最大长度"
-    r"|limit (?:is|of)|token limit:|max size:|must have less than|<=|should be \[1,)"
+    r"|max_(?:position_embeddings|total_tokens|input_tokens)|context of|cannot exceed"
+    r"|max(?:imum)? of|only supports|exceeds the maximum length|limit (?:is|of)|token limit:"
+    r"|max size:|must have less than|<=|should be \[1,)"
     rf"{_NUMBER}|>\s*(\d{{3,10}})|(\d{{3,10}}) maximum context length",
     re.IGNORECASE,
 )

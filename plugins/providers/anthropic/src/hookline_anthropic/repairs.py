@@ -19,6 +19,7 @@ from hookline_providerkit import (
     refused_images,
     refused_tool,
 )
+from hookline_providerkit.refused_items import most_images
 
 from .encode import PLACEHOLDER, to_json
 
@@ -42,7 +43,10 @@ def find_repair(status: int, error: Any, body: bytes) -> str | None:
     images = [_digest(block) for block in _blocks(request) if block.get("type") == "image"]
     refused = refused_images(text) if images else ""
     if refused == "these":
-        return "image:" + ",".join(dict.fromkeys(images))
+        most = most_images(text)
+        is_over = most is not None and len(images) > most
+        kind, found = ("older", images[:-most]) if is_over and most else ("image", images)
+        return f"{kind}:" + ",".join(dict.fromkeys(found))
     return "images" if refused else None
 
 

@@ -27,6 +27,7 @@ from hookline_providerkit import (
 )
 from hookline_providerkit.refused_items import (
     misses_reasoning,
+    most_images,
     refuses_ids,
     refuses_roles,
     refuses_tools,
@@ -37,7 +38,7 @@ from .json_values import as_mapping, as_mappings, as_string
 
 IMAGES, IDS, SIGNATURES = "images", "ids", "signatures"
 WRITTEN_IDS, TOOLS, REASONING = "written_ids", "tools", "reasoning"
-ROLES, SYSTEM = "roles", "system"
+ROLES, SYSTEM, ONE_SYSTEM = "roles", "system", "one_system"
 NO_REASONING = " "
 """Sent where another model made a message without reasoning; DeepSeek refuses an empty text."""
 _IMAGE_TYPES = ("image_url", "input_image")
@@ -75,7 +76,10 @@ def _find_images(text: str, _body: Any, wire: WireRequest) -> str | None:
     images = [url for message in _messages(wire.fragments) for url in _image_urls(message)]
     refused = refused_images(text) if images else ""
     if refused == "these":
-        return "image:" + ",".join(dict.fromkeys(map(_digest, images)))
+        most = most_images(text)
+        is_over = most is not None and len(images) > most
+        kind, found = ("older", images[:-most]) if is_over and most else ("image", images)
+        return f"{kind}:" + ",".join(dict.fromkeys(map(_digest, found)))
     return IMAGES if refused else None
 
 
@@ -95,8 +99,11 @@ def _find_reasoning(text: str, _body: Any, wire: WireRequest) -> str | None:
     return REASONING if has_answers and misses_reasoning(text) else None
 
 
-def _find_roles(text: str, _body: Any, _wire: WireRequest) -> str | None:
-    return refuses_roles(text) or None
+def _find_roles(text: str, _body: Any, wire: WireRequest) -> str | None:
+    found = refuses_roles(text)
+    if found == ONE_SYSTEM and not (wire.stable.get("system") and wire.stable.get("ephemeral")):
+        return None
+    return found or None
 
 
 def _find_tools(text: str, _body: Any, wire: WireRequest) -> str | None:
@@ -135,6 +142,8 @@ def apply_repairs(wire: WireRequest, repairs: Collection[str]) -> WireRequest:
     if TOOLS in repairs:
         fields = {name: value for name, value in wire.fields.items() if name != "tool_choice"}
         wire = replace(wire, stable={**wire.stable, "tools": b"[]"}, fields=fields)
+    if ONE_SYSTEM in repairs:
+        wire = replace(wire, stable=_with_one_system(wire.stable))
     if SYSTEM in repairs:
         wire = replace(wire, stable=_without_system(wire.stable))
     steps = [step for repair in repairs if (step := _step(repair)) is not None]
@@ -164,7 +173,7 @@ def _step(repair: str) -> _Step | None:
     kind, _, what = repair.partition(":")
     if kind == IMAGES:
         return lambda messages: [m for m in messages if _drop_images(m, lambda _url: True)]
-    if kind == "image":
+    if kind in ("image", "older"):
         refused = set(what.split(","))
         return lambda messages: [
             m for m in messages if _drop_images(m, lambda url: _digest(url) in refused)
@@ -336,6 +345,14 @@ def _without_system(stable: Mapping[str, bytes]) -> dict[str, bytes]:
             pair = message | {"role": "user"}, {"role": "assistant", "content": EMPTY}
             changed[name] = b",".join(map(encode, pair))
     return changed
+
+
+def _with_one_system(stable: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the parts with one system message that has the text of both."""
+    found = _messages(part for name in ("system", "ephemeral") if (part := stable.get(name)))
+    texts = [as_string(message.get("content")) for message in found]
+    joined = encode({"role": "system", "content": "\n\n".join(texts)}) if texts else b""
+    return {**stable, "system": joined, "ephemeral": b""}
 
 
 def _without_tools(stable: Mapping[str, bytes], repairs: Collection[str]) -> dict[str, bytes]:

@@ -146,7 +146,7 @@ def _is_valid(changes: Any) -> bool:
 def _is_of_process(repair: str) -> bool:
     """Return whether a repair is not remembered: single images are of one session, and a server
     may be started with tools the next time."""
-    return repair.startswith("image:") or repair == TOOLS
+    return repair.startswith(("image:", "older:")) or repair == TOOLS
 
 
 def _is_text_list(value: Any) -> bool:
