@@ -202,12 +202,7 @@ AskPerson = Callable[[Any, Question], Awaitable[QuestionAnswer | None]]
 class Engine:
     """The shared parts of a process. Other packages of core receive this instead of each other.
 
-    Args:
-        loaded: the config.
-        home: the home folder.
-        store: the database. Default: the one that config names.
-        strict: raise plugins' errors. Default: only if ``HOOKLINE_STRICT=1``.
-        bus: the event bus. Default: a new one.
+    The arguments are those of :class:`~hookline.runtime.Runtime`.
     """
 
     chat: Callable[[], str]
@@ -222,9 +217,9 @@ class Engine:
         loaded: Loaded,
         home: Path,
         *,
-        store: Store | None = None,
-        strict: bool | None = None,
-        bus: Bus | None = None,
+        store: Store | None,
+        strict: bool | None,
+        bus: Bus | None,
     ) -> None:
         self.loaded = loaded
         self.home = home

@@ -23,7 +23,7 @@ def find_home() -> Path:
     return Path(os.environ.get("HOOKLINE_HOME") or "~/.hookline").expanduser().absolute()
 
 
-def choose_profile(name: str = "") -> None:
+def choose_profile(name: str) -> None:
     """Use a profile as this process's home: ``name``, or else the one in ``active-profile``.
 
     ``default`` is the home itself. Child processes use the same profile. Raises ``LookupError`` if

@@ -130,7 +130,7 @@ class CoreConfiguration:
         make_runtime: Callable[..., Any],
         engine: Engine,
         *,
-        uses_project: bool = False,
+        uses_project: bool,
     ) -> None:
         self._home = home
         self._uses_project = uses_project

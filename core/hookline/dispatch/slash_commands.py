@@ -22,7 +22,7 @@ class SlashCommands:
         sources: returns what offers further commands; a registered command wins over those.
     """
 
-    def __init__(self, sources: Callable[[], Iterable[CommandSource]] = tuple) -> None:
+    def __init__(self, sources: Callable[[], Iterable[CommandSource]]) -> None:
         self._commands: dict[str, tuple[str, Command]] = {}
         self._sources = sources
 

@@ -373,9 +373,7 @@ class Journal:
             return None
         return {**stored, "created": stored["now"], "due": 0.0, "attempts": 0, "state": "claimed"}
 
-    async def open_turns(
-        self, session_id: str, *, waiting: bool = False
-    ) -> list[Mapping[str, Any]]:
+    async def open_turns(self, session_id: str, *, waiting: bool) -> list[Mapping[str, Any]]:
         """Turns that have not ended, oldest first, with their message.
 
         Without those that wait for an answer, unless ``waiting``.
@@ -391,7 +389,7 @@ class Journal:
         """A stored turn. Raises ``LookupError`` if there is none."""
         return (await self._rows("turn", id=turn_id))[0]
 
-    async def unfinished_sessions(self, channel: str | None = None, chat_id: str = "") -> list[str]:
+    async def unfinished_sessions(self, channel: str | None, chat_id: str) -> list[str]:
         """The ids of sessions with an unfinished turn, of one chat or all."""
         place = {"channel": channel, "chat_id": chat_id, "now": clock.now()}
         rows = await self._rows("sessions_with_open_turns", **place)

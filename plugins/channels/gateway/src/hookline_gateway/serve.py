@@ -70,9 +70,7 @@ async def serve(
         state.set_state(states.STOPPED)
 
 
-async def checked_channels(
-    host: Host, *, turns: bool = True, needs_model: bool = True
-) -> list[Channel]:
+async def checked_channels(host: Host, *, turns: bool, needs_model: bool) -> list[Channel]:
     """Return the enabled network channels. Without ``turns`` other processes must run the turns.
 
     Raises ``SystemExit`` if there is nothing to run, no model is configured, or ``access`` should

@@ -51,7 +51,7 @@ class AnswerKeys:
     """
 
     def __init__(
-        self, choices: Sequence[str], now: float, draft: str = "", *, own_words: bool = False
+        self, choices: Sequence[str], now: float, draft: str, *, own_words: bool = False
     ) -> None:
         self._choices = tuple(choices)
         self.own_words = own_words

@@ -7,7 +7,7 @@ from hookline_hookspecs import Conversations, Host, Session, SessionBranches
 from .session_ids import new_session_id
 
 
-async def fork_session(host: Host, session: Session, title: str = "") -> str | None:
+async def fork_session(host: Host, session: Session, title: str) -> str | None:
     """Copy a session within its chat, make the copy the current one, and return its id.
 
     Return None if the session has no messages. Raises ``HooklineError`` if the copy may not have

@@ -93,13 +93,7 @@ class InputLine:
     """
 
     def __init__(
-        self,
-        paths: Paths,
-        folder: Path,
-        actions: LineActions,
-        completer: Completer,
-        *,
-        plain: bool = False,
+        self, paths: Paths, folder: Path, actions: LineActions, completer: Completer, *, plain: bool
     ) -> None:
         self._paths = paths
         self._folder = folder

@@ -68,7 +68,7 @@ def choices_text(question: Question, width: int) -> str:
     return "\n".join(hanging(one, width, f"  {n}. ", "     ") for n, one in choices)
 
 
-def preview_lines(preview: str, marks: Sequence[str] = ()) -> Iterator[str]:
+def preview_lines(preview: str, marks: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a preview: diffs coloured, the marked parts in red between ⟦ and ⟧."""
     diff = _DIFF.search(preview)
     begin = preview.count("\n", 0, diff.start()) if diff is not None else None
@@ -110,9 +110,7 @@ def plain_choice_fragments(keys: AnswerKeys, choices: Sequence[str]) -> StyleAnd
     return [("", f"Answer {numbers}, then Enter. {esc}{picked}"), ("[SetCursorPosition]", "")]
 
 
-def choice_fragments(
-    keys: AnswerKeys, choices: Sequence[str], width: int = 80
-) -> StyleAndTextTuples:
+def choice_fragments(keys: AnswerKeys, choices: Sequence[str], width: int) -> StyleAndTextTuples:
     """Return what is drawn below the question while it waits for its answer."""
     kept = keys.kept.replace("\n", "⏎ ")
     kept = kept if len(kept) <= MAX_DRAFT_CHARS else "…" + kept[-MAX_DRAFT_CHARS:]

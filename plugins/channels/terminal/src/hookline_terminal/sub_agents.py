@@ -24,7 +24,7 @@ class _SubAgent:
 class SubAgentProgress:
     """Follows the sub-agents of a turn, by the id of their sessions."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._agents: dict[str, _SubAgent] = {}
 

@@ -59,7 +59,7 @@ def looks_like_plugin(root: Path) -> bool:
     return find_manifest(root) is not None or any(contained.exists(root, one) for one in _SIGNS)
 
 
-def read_claude_plugin(root: Path, data: Path, entry: Mapping[str, Any] | None = None) -> Bundle:
+def read_claude_plugin(root: Path, data: Path, entry: Mapping[str, Any] | None) -> Bundle:
     """Read the bundle in ``root``.
 
     Args:

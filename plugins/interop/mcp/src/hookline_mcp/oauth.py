@@ -176,9 +176,9 @@ def make_provider(
     server: ToolServer,
     home: Path,
     *,
-    show: Show | None = None,
-    wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
-    port: int = 0,
+    show: Show | None,
+    wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None,
+    port: int,
 ) -> OAuthLoginProvider:
     """Return the authentication for a server's requests.
 

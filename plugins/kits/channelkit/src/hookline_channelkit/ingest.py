@@ -51,7 +51,7 @@ class Ingest:
         downloader: FileDownloader,
         labels: ButtonLabels,
         catch_up: CatchUp,
-        pastes: PasteLimit | None = None,
+        pastes: PasteLimit | None,
     ) -> None:
         self._host, self._channel, self._sent = host, channel, sent
         self._downloader, self._labels, self._catch_up = downloader, labels, catch_up

@@ -61,7 +61,7 @@ class SkillEditor:
         library: SkillLibrary,
         records: SkillRecords,
         history: SkillHistory,
-        copies: TeamCopies | None = None,
+        copies: TeamCopies | None,
     ) -> None:
         self._host = host
         self._config = config

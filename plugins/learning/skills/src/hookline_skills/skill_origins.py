@@ -25,7 +25,7 @@ class SkillOrigins:
         host: Host,
         library: SkillLibrary,
         history: SkillHistory,
-        team_origins: Callable[[], Mapping[str, tuple[Origin, ...]]] = dict,
+        team_origins: Callable[[], Mapping[str, tuple[Origin, ...]]],
     ) -> None:
         self._host = host
         self._library = library

@@ -112,7 +112,7 @@ def find_duplicate(
     name: str,
     document: SkillDocument,
     *,
-    skip: str | None = None,
+    skip: str | None,
     team: bool = False,
 ) -> SimilarSkill | None:
     """Return the skill that ``document`` duplicates, or None.

@@ -43,7 +43,7 @@ class ActiveChats:
     """
 
     def __init__(
-        self, host: Host, is_open: Callable[[str, str], Awaitable[bool]], files: Path | None = None
+        self, host: Host, is_open: Callable[[str, str], Awaitable[bool]], files: Path | None
     ) -> None:
         self._home = host.home
         self._files = files

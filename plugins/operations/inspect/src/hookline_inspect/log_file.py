@@ -42,7 +42,7 @@ class LogRecord:
         return f"{self.time} {self.level} {self.logger}: {self.text}"
 
 
-def read_records(path: Path, *, follow: bool = False) -> Iterator[LogRecord | None]:
+def read_records(path: Path, *, follow: bool) -> Iterator[LogRecord | None]:
     """The records of the log and of its rotated files, oldest first.
 
     With ``follow`` it does not end: it waits for records, and gives None while there is none.

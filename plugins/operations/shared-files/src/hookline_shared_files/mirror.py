@@ -57,7 +57,7 @@ class FileMirror:
         folder: Path,
         sql: Mapping[str, str],
         log: logging.Logger,
-        roots: Sequence[str] = ROOTS,
+        roots: Sequence[str],
     ) -> None:
         """``folder`` is the plugin's own; ``store`` has the table ``files``; ``roots`` are those
         of `ROOTS` that are shared."""

@@ -49,7 +49,7 @@ def touched_paths(arguments: Mapping[str, Any]) -> list[str]:
     return list(itertools.islice(dict.fromkeys(paths), MAX_PATHS))
 
 
-def command_paths(command: str, base: str = "", depth: int = MAX_NESTING) -> Iterator[str]:
+def command_paths(command: str, base: str, depth: int = MAX_NESTING) -> Iterator[str]:
     """Return the words of a shell command as paths; ``cd`` applies to those after it.
 
     ``base`` is the folder in which the command runs. Words with a variable or a substitution are

@@ -22,7 +22,7 @@ MAX_PART_CHARS = 200
 """Characters of a command's part in a sentence; a question shows the whole command below."""
 
 
-def rule_verdict(decision: Decision, outside: OutsidePart | None = None) -> RuleVerdict:
+def rule_verdict(decision: Decision, outside: OutsidePart | None) -> RuleVerdict:
     """The decision as other parts read it; ``outside`` is the part that needs the machine."""
     rule = decision.rule
     part, why = (outside.text, outside.why) if outside is not None else ("", "")

@@ -80,7 +80,7 @@ def _flexible_spaces(pattern: str) -> str:
     )
 
 
-def find_phrases(restored: RestoredText, *, hidden: bool = False) -> Iterator[GrammarMatch]:
+def find_phrases(restored: RestoredText, *, hidden: bool) -> Iterator[GrammarMatch]:
     """Find attacks in sentences; those that are only mentioned count if ``hidden`` or disguised."""
     text, start = restored.text, 0
     for end in _sentence_ends(text):

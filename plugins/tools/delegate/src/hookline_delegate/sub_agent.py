@@ -84,11 +84,7 @@ def new_session_id() -> str:
 
 
 def task_key(
-    turn_id: str,
-    task: str,
-    context: str | None,
-    tools: Sequence[str] | None,
-    agent: str | None = None,
+    turn_id: str, task: str, context: str | None, tools: Sequence[str] | None, agent: str | None
 ) -> str:
     """Return the key of a turn's task, which stays the same if the turn resumes after a crash."""
     text = json.dumps([task, context, tools, *([agent] if agent else [])])

@@ -51,13 +51,7 @@ class CommandGuard:
         self._dangerous = [re.compile(pattern) for pattern in config.dangerous_patterns]
 
     async def placement(
-        self,
-        ctx: Context,
-        call: ToolCall,
-        command: str,
-        mode: Mode | None,
-        *,
-        offline: bool = False,
+        self, ctx: Context, call: ToolCall, command: str, mode: Mode | None, *, offline: bool
     ) -> Placement:
         """Where a call runs in a turn, and what is asked about it.
 

@@ -46,9 +46,7 @@ class ApiError(HooklineError):
         return {"error": error_object(self.status, self.message, self.code, self.param)}
 
 
-def error_object(
-    status: int, message: str, code: str | None = None, param: str | None = None
-) -> dict[str, Any]:
+def error_object(status: int, message: str, code: str | None, param: str | None) -> dict[str, Any]:
     """Return the value of ``error`` in a response or a stream."""
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"message": message, "type": kind, "param": param, "code": code}

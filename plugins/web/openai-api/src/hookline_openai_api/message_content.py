@@ -35,7 +35,7 @@ class MessageContent:
     files: tuple[FilePart, ...] = ()
 
 
-def read_content(value: Any, where: str, *, is_answer: bool = False) -> MessageContent:
+def read_content(value: Any, where: str, *, is_answer: bool) -> MessageContent:
     """Return a message's content, a string or a list of parts. Raises ``ApiError`` (400).
 
     ``is_answer`` leaves out what cannot be read: another model wrote it, such as its thinking.

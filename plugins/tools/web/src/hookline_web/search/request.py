@@ -24,7 +24,7 @@ async def request_json(
     url: str,
     *,
     headers: Mapping[str, str] | None = None,
-    hints: Mapping[int, str] | None = None,
+    hints: Mapping[int, str] | None,
     **options: Any,
 ) -> Mapping[str, Any]:
     """Send a request and return the JSON object of the answer.
