@@ -14,7 +14,7 @@ from typing import Protocol
 
 from hookline_hookspecs import ToolError
 from hookline_hookspecs.own_programs import own_program
-from hookline_toolmark import MARK
+from hookline_toolmark import MARK, mark_command
 
 from . import processes
 from .output import BoundedOutput
@@ -45,6 +45,25 @@ class StartedCommand(Protocol):
 
 Start = Callable[[int, str], Awaitable[StartedCommand]]
 """Starts a command that writes to a descriptor and has a mark in its environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command to run.
+
+    Attributes:
+        argv: the program and its arguments.
+        folder: the folder that it runs in.
+        environment: its environment variables.
+        seconds: how long it may run.
+        max_output: characters of its output that are kept.
+    """
+
+    argv: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    seconds: float
+    max_output: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +169,16 @@ def _never_waited() -> float:
     return 0.0
 
 
+async def run_on_host(command: Command) -> CommandResult:
+    """Run a command outside of the sandbox; see :func:`run_command`."""
+    argv = mark_command(command.argv)
+    return await run_command(command, on_host(argv, command.folder, command.environment))
+
+
 async def run_command(
-    start: Start, seconds: float, limit: int, waited: Callable[[], float] = _never_waited
+    command: Command, start: Start, waited: Callable[[], float] = _never_waited
 ) -> CommandResult:
-    """Run a command for at most ``seconds``; keep ``limit`` characters of its output.
+    """Run a command within its limits; ``start`` starts it.
 
     ``waited`` returns the seconds for which it had to wait for a person, which do not count.
 
@@ -165,26 +190,26 @@ async def run_command(
     """
     reader_end, writer_end = os.pipe()
     try:
-        command = await start(writer_end, uuid.uuid4().hex)
+        started = await start(writer_end, uuid.uuid4().hex)
     except BaseException:
         os.close(reader_end)
         raise
     finally:
         os.close(writer_end)
-    output = BoundedOutput(limit)
+    output = BoundedOutput(command.max_output)
     reader = _PipeReader(reader_end, output)
     try:
-        code, timed_out = await _wait(command, seconds, waited)
+        code, timed_out = await _wait(started, command.seconds, waited)
         reader.drain()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(reader.ended.wait(), _LATE_OUTPUT_SECONDS)
-        left_running = await command.processes()
+        left_running = await started.processes()
     except BaseException:
-        await command.end()
+        await started.end()
         reader.close()
         raise
     output.feed(b"", final=True)
-    job = RunningJob(command, reader) if left_running else None
+    job = RunningJob(started, reader) if left_running else None
     if job is None:
         reader.close()
     return CommandResult(output.text(), code if code >= 0 else 128 - code, timed_out, job)

@@ -294,29 +294,24 @@ class Shell(Plugin[ShellConfig]):
     async def _run(
         self, ctx: Context, command: str, folder: Path, seconds: float, *, outside: bool
     ) -> SandboxedResult:
-        from hookline_toolmark import mark_command
-
-        from .command_runner import CommandResult, find_shell, on_host, run_command
+        from .command_runner import Command, CommandResult, find_shell, run_on_host
         from .sandbox_runner import OFFLINE, SandboxedResult
 
-        limits = (seconds, self.config.max_output)
-        argv = [find_shell(), "-c", command]
-        environment = self._environment(outside=outside)
+        argv, environment = [find_shell(), "-c", command], self._environment(outside=outside)
+        to_run = Command(argv, folder, environment, seconds, self.config.max_output)
         offline = await self._offline.contains(ctx.session.id)
         if outside and offline:  # it was cut off after the command was approved
             raise ToolError(f"nothing was run: {OFFLINE}")
         if not offline and not self._is_sandboxed(ctx, await self._mode(ctx)):
-            start = on_host(mark_command(argv), folder, environment)
-            return SandboxedResult(await run_command(start, *limits), self._origins(ctx, command))
+            return SandboxedResult(await run_on_host(to_run), self._origins(ctx, command))
         if outside:
-            done = await self._sandbox_runner.run_outside(ctx, argv, folder, environment, limits)
+            done = await self._sandbox_runner.run_outside(ctx, to_run)
             return replace(done, origins=self._origins(ctx, command))
         # A sandbox does not see what runs outside of it.
         if job := await self._jobs.job_to_kill(ctx.session, command):
             await self._jobs.end(job)
             return SandboxedResult(CommandResult("", 0, False), (Origin("workspace", TOOL),))
-        runner = self._sandbox_runner
-        done = await runner.run(ctx, argv, folder, environment, limits, offline=offline)
+        done = await self._sandbox_runner.run(ctx, to_run, offline=offline)
         if _moves_workspace(done, ctx.paths.workspace):
             return replace(done, notes=(*done.notes, FIXED_WORKSPACE))
         return done

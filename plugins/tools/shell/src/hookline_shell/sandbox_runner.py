@@ -25,9 +25,16 @@ from hookline_sandbox.methods import supervision_failure
 from hookline_sandbox.network_access import Asking, NetworkAccess, named_hosts
 from hookline_sandbox.proxy import Proxy
 from hookline_sandbox.running_sandboxes import Network, RunningSandboxes
-from hookline_toolmark import MARK, mark_command
+from hookline_toolmark import MARK
 
-from .command_runner import CommandResult, StartedCommand, on_host, run_command
+from .command_runner import (
+    Command,
+    CommandResult,
+    StartedCommand,
+    on_host,
+    run_command,
+    run_on_host,
+)
 from .control_file_question import listed, settle
 
 if TYPE_CHECKING:
@@ -98,19 +105,8 @@ class SandboxRunner:
         self._network: dict[str, NetworkAccess] = {}
         """The hosts that may be reached, by origin of the commands."""
 
-    async def run(
-        self,
-        ctx: Context,
-        argv: Sequence[str],
-        folder: Path,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-        *,
-        offline: bool = False,
-    ) -> SandboxedResult:
-        """Run ``argv``; ``limits`` are the seconds and the characters of output.
-
-        offline: without a network, whatever the settings say.
+    async def run(self, ctx: Context, command: Command, *, offline: bool) -> SandboxedResult:
+        """Run a command in the sandbox; ``offline``: without a network, whatever the settings say.
 
         Raises:
             ToolError: no sandbox can be created, but one is required.
@@ -120,15 +116,14 @@ class SandboxRunner:
             raise ToolError(f"nothing was run: {offline_refusal()}")
         if here.method is Method.NONE:
             self._require_person(ctx, here)
-            start = on_host(mark_command(argv), folder, environment)
-            return SandboxedResult(await run_command(start, *limits), _origins(()))
+            return SandboxedResult(await run_on_host(command), _origins(()))
         key = _key(ctx)
         if await asyncio.to_thread(self.sandbox.emptied, key):
             ctx.notify(
                 "The /tmp and home of the sandbox had more than "
                 f"{self._config.limits.private_mb:,} MiB and were emptied."
             )
-        places = _places(ctx, folder, shows_secrets=ctx.operator)
+        places = _places(ctx, command.folder, shows_secrets=ctx.operator)
         left = await self._guard.before(places)
         if left:
             shown = listed(left.names())
@@ -137,7 +132,7 @@ class SandboxRunner:
             notes = await self._settle(ctx, places, left)
             run = self._run_once if here.method is Method.SEATBELT else self._run_inside
             access = None if offline else self._network_of(ctx)
-            done = await run(ctx, argv, places, environment, limits, access)
+            done = await run(ctx, command, places, access)
         finally:
             is_busy = self._running.has_processes(key)
             after = self._guard.after(places, key, left_running=is_busy)
@@ -155,23 +150,15 @@ class SandboxRunner:
         mode = await modes.get(ctx.session.id) if modes is not None else None
         return await settle(ctx, self._guard, places, changes, mode)
 
-    async def run_outside(
-        self,
-        ctx: Context,
-        argv: Sequence[str],
-        folder: Path,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-    ) -> SandboxedResult:
-        """Run ``argv`` outside of the sandbox, after putting back what background processes in the
+    async def run_outside(self, ctx: Context, command: Command) -> SandboxedResult:
+        """Run a command outside of the sandbox, after putting back what background processes in the
         sandbox have changed in files that it may follow. The result has no origins."""
-        places = _places(ctx, folder)
+        places = _places(ctx, command.folder)
         if changes := await self._guard.around_outside(places):
             shown = listed(changes.names())
             ctx.notify(f"A background process had changed {shown}; it was put back.")
         try:
-            start = on_host(mark_command(argv), folder, environment)
-            done = SandboxedResult(await run_command(start, *limits), ())
+            done = SandboxedResult(await run_on_host(command), ())
         finally:
             changes = await asyncio.shield(self._guard.around_outside(places))
         if not changes:
@@ -181,39 +168,27 @@ class SandboxRunner:
         return replace(done, notes=(note,))
 
     async def _run_inside(
-        self,
-        ctx: Context,
-        argv: Sequence[str],
-        places: Places,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-        access: NetworkAccess | None,
+        self, ctx: Context, command: Command, places: Places, access: NetworkAccess | None
     ) -> SandboxedResult:
         """Run a command in the running sandbox of its origin."""
         if access is None:
-            return await self._run_in_session(ctx, argv, places, environment, limits, None)
-        asking = await self._asking(ctx, argv[-1])
+            return await self._run_in_session(ctx, command, places, None)
+        asking = await self._asking(ctx, command.argv[-1])
         access.begin(asking)
         try:
-            return await self._run_in_session(ctx, argv, places, environment, limits, access)
+            return await self._run_in_session(ctx, command, places, access)
         finally:
             await access.end(asking)
 
     async def _run_once(
-        self,
-        ctx: Context,
-        argv: Sequence[str],
-        places: Places,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-        access: NetworkAccess | None,
+        self, ctx: Context, command: Command, places: Places, access: NetworkAccess | None
     ) -> SandboxedResult:
         """Run a command in a sandbox of its own, with a proxy of its own."""
-        key = _key(ctx)
+        key, argv, environment = _key(ctx), command.argv, command.environment
         if access is None:
             inner = self.sandbox.environment(environment, key)
             wrapped = await asyncio.to_thread(self.sandbox.wrapped, argv, places, environment, key)
-            result = await run_command(on_host(wrapped, places.folder, inner), *limits)
+            result = await run_command(command, on_host(wrapped, places.folder, inner))
             return SandboxedResult(result, _origins(()))
         asking, ports = await self._asking(ctx, argv[-1]), await access.local_ports(ctx)
         access.begin(asking)
@@ -224,7 +199,7 @@ class SandboxRunner:
                     argv, places, environment, key, proxy_port=proxy.port, local_ports=ports
                 )
                 start = on_host(wrapped, places.folder, inner)
-                result = await run_command(start, *limits, lambda: access.waited)
+                result = await run_command(command, start, lambda: access.waited)
         finally:
             await access.end(asking)
         return SandboxedResult(result, _origins(proxy.reached), _refusals(proxy.refused))
@@ -248,28 +223,29 @@ class SandboxRunner:
         return Asking(ctx, command, grant_all=is_free, allowed=granted)
 
     async def _run_in_session(
-        self,
-        ctx: Context,
-        argv: Sequence[str],
-        places: Places,
-        environment: Mapping[str, str],
-        limits: tuple[float, int],
-        access: NetworkAccess | None,
+        self, ctx: Context, command: Command, places: Places, access: NetworkAccess | None
     ) -> SandboxedResult:
         key = _key(ctx)
         network = Network(access, await access.local_ports(ctx)) if access else None
         try:
-            running, has_ended = await self._running.enter(key, places, environment, network)
+            running, has_ended = await self._running.enter(
+                key, places, command.environment, network
+            )
         except SandboxEnded as error:
             raise ToolError(f"nothing was run: the sandbox could not be started: {error}") from None
         socket = running.proxy.socket if running.proxy else None
-        inner = self.sandbox.environment(environment, key, socket)
+        inner = self.sandbox.environment(command.environment, key, socket)
 
         async def start(output: int, mark: str) -> StartedCommand:
             entry = f"{MARK}={mark}"
             try:
                 return await running.server.run(
-                    argv, places.folder, {**inner, MARK: mark}, entry, output, running.confinement
+                    command.argv,
+                    places.folder,
+                    {**inner, MARK: mark},
+                    entry,
+                    output,
+                    running.confinement,
                 )
             except SandboxEnded:
                 raise ToolError("the sandbox ended before the command; try again") from None
@@ -278,7 +254,7 @@ class SandboxRunner:
             return access.waited if access is not None else 0.0
 
         try:
-            result = await run_command(start, *limits, waited)
+            result = await run_command(command, start, waited)
         finally:
             reached, refused = await asyncio.shield(self._running.leave(running))
         notes = _refusals(refused)
