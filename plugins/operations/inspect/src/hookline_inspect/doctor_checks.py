@@ -9,13 +9,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from hookline_hookspecs import Check, CheckResult, Configuration, HooklineError, Host, StoreError
+from hookline_hookspecs import (
+    Check,
+    CheckResult,
+    Configuration,
+    HooklineError,
+    Host,
+    Inspection,
+    StoreError,
+)
 from hookline_hookspecs.guessed_sinks import missing_declarations
 from hookline_hookspecs.sentences import N_
 
 from .failures import add_failures
 from .plugin_listing import add_unused_commands
-from .service import inspection
 
 MIN_FREE_BYTES = 200_000_000
 """With less free disk space the check fails."""
@@ -57,7 +64,7 @@ def _config(host: Host) -> CheckResult:
 
 
 def _model(host: Host) -> CheckResult:
-    found = inspection(host)
+    found = host.services[Inspection]
     try:
         model = found.default_model()
     except Exception as error:
@@ -107,7 +114,7 @@ def _home(host: Host) -> CheckResult:
 
 
 async def _plugins(host: Host) -> CheckResult:
-    rows = await inspection(host).plugins()
+    rows = await host.services[Inspection].plugins()
     add_unused_commands(rows)
     bad = [f"{r['name']}: {r['reason']}" for r in rows if r["state"] in ("failed", "missing")]
     warned = [warning for row in rows for warning in row.get("warnings", ())]
@@ -137,7 +144,7 @@ def _workspace(host: Host) -> CheckResult:
 
 def _store(host: Host) -> CheckResult:
     try:
-        return CheckResult(True, inspection(host).store_location())
+        return CheckResult(True, host.services[Inspection].store_location())
     except StoreError as error:
         return CheckResult(False, str(error), "install it, or set `store: sqlite`")
 

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from hookline_hookspecs import HooklineError, Host, PluginFailure, Transaction
-
-from .service import inspection
+from hookline_hookspecs import HooklineError, Host, Inspection, PluginFailure, Transaction
 
 TABLE = "inspect_failures"
 
@@ -31,7 +29,7 @@ class FailureLog:
 
     async def store(self) -> None:
         """Store new failures; the last twenty of each plugin are kept."""
-        failures = inspection(self._host).failures()
+        failures = self._host.services[Inspection].failures()
         new = {one: at for one, at in failures.items() if one not in self._stored}
 
         def work(transaction: Transaction) -> None:
@@ -51,7 +49,7 @@ async def add_failures(host: Host, rows: Iterable[dict[str, Any]]) -> None:
 
     A plugin without another reason gets its last failure as the reason.
     """
-    core = inspection(host)
+    core = host.services[Inspection]
     found = {(row["plugin"], row["hook"], row["reason"]): row["at"] for row in await _stored(host)}
     found |= {(one.plugin, one.hook, one.reason): at for one, at in core.failures().items()}
     newest = sorted(found.items(), key=lambda item: item[1], reverse=True)
@@ -69,7 +67,7 @@ async def add_failures(host: Host, rows: Iterable[dict[str, Any]]) -> None:
 async def _stored(host: Host) -> list[Any]:
     """The stored failures; reading them does not create the table."""
     try:
-        if TABLE in (await inspection(host).storage_used(host.plugin)).tables:
+        if TABLE in (await host.services[Inspection].storage_used(host.plugin)).tables:
             return await host.storage.fetch("failures")
     except HooklineError:  # no store is installed, so nothing was stored
         pass

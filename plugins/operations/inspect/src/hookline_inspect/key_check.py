@@ -9,10 +9,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
-from hookline_hookspecs import CheckResult, Configuration, Host, ProviderSettings
+from hookline_hookspecs import CheckResult, Configuration, Host, Inspection, ProviderSettings
 from hookline_providerkit.servers import is_local
-
-from .service import inspection
 
 KEY_CHECK_TIMEOUT = 8.0
 """Seconds that the provider has to answer."""
@@ -24,7 +22,7 @@ KEY_FIX = "replace it with `hookline init`, or skip this check with `hookline do
 
 async def try_key(host: Host) -> CheckResult:
     """Whether the provider of the default model accepts the key and knows the model."""
-    model = inspection(host).default_model()
+    model = host.services[Inspection].default_model()
     name, _, model_name = model.partition("/")
     settings = host.provider(name)
     sections = host.services[Configuration].effective()["providers"]

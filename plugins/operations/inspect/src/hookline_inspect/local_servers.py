@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import Check, CheckResult, HooklineError, Host
+from hookline_hookspecs import Check, CheckResult, HooklineError, Host, Inspection
 from hookline_providerkit.servers import find_local_servers, is_local
-
-from .service import inspection
 
 USE_HINT = "`hookline init` can use it"
 
@@ -15,7 +13,7 @@ USE_HINT = "`hookline init` can use it"
 def is_local_model(host: Host) -> bool:
     """Whether the configured model is served by this machine."""
     try:
-        provider = inspection(host).default_model().partition("/")[0]
+        provider = host.services[Inspection].default_model().partition("/")[0]
         return is_local(host.provider(provider).base_url or "")
     except HooklineError:
         return False

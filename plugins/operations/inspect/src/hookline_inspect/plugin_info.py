@@ -21,7 +21,6 @@ from .output import (
     wrap,
 )
 from .plugin_listing import all_plugins, installed_plugins, missing_own_plugins
-from .service import inspection
 from .sessions import local_time
 
 LIST_FIELDS = ("name", "dist", "version", "kind", "state", "reason", "hooks")
@@ -66,7 +65,7 @@ def _fit_terminal(line: str) -> str:
 
 async def show(host: Host, name: str, json: bool) -> None:
     """Show everything about one plugin that is installed or named in config.yaml."""
-    core = inspection(host)
+    core = host.services[Inspection]
     plugins = {row["name"]: row for row in await all_plugins(host)}
     if name not in plugins:
         _exit_unknown_plugin(name, plugins)
@@ -80,7 +79,7 @@ async def show(host: Host, name: str, json: bool) -> None:
 
 async def purge(host: Host, name: str, yes: bool) -> None:
     """Delete everything that a plugin has stored, whether or not it is still installed."""
-    core = inspection(host)
+    core = host.services[Inspection]
     plugins = [row["name"] for row in await all_plugins(host)]
     if name not in plugins and not any((await _storage(core, name)).values()):
         _exit_unknown_plugin(name, plugins)

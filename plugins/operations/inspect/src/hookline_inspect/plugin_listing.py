@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, entry_points, metadata
 from typing import Any
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, Inspection
 from hookline_hookspecs.cli import current
 
 from .failures import add_failures
-from .service import inspection
 
 _OWN = re.compile(r"hookline-([a-z0-9-]+)")
 
@@ -22,7 +21,7 @@ async def all_plugins(host: Host) -> list[dict[str, Any]]:
     Each row has ``name dist version summary kind state reason hooks errors`` and, if core knows it,
     ``warnings``.
     """
-    known = {row["name"]: row for row in await inspection(host).plugins()}
+    known = {row["name"]: row for row in await host.services[Inspection].plugins()}
     dists = {point.name: point.dist for point in entry_points(group="hookline.plugins")}
     rows = [
         _package(name, dists.get(name.partition(":")[0])) | known.get(name, _off())

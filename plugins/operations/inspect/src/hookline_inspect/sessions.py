@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn
 
-from hookline_hookspecs import Host, origins_from_json
+from hookline_hookspecs import Host, Inspection, origins_from_json
 from hookline_hookspecs.audit import session_deleted
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.visible_text import spell_out
 
 from .output import confirm, exit_with_error, print_json, print_text, table
-from .service import inspection
 from .traces import forget_session
 from .usage import cost, money
 
@@ -143,7 +142,7 @@ async def delete(host: Host, arguments: SessionArguments) -> None:
     session_id = row["id"]
     if not arguments.yes:
         confirm(f"Delete session {session_id}?")
-    await inspection(host).delete_session(session_id)
+    await host.services[Inspection].delete_session(session_id)
     await forget_session(host, session_id)
     await session_deleted(host, session_id, row["channel"], row["chat"])
     print_text(f"Deleted session {session_id}.")

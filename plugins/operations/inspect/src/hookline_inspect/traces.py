@@ -6,9 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from hookline_hookspecs import Host, Transaction
-
-from .service import inspection
+from hookline_hookspecs import Host, Inspection, Transaction
 
 Tree: TypeAlias = dict[str, Any]
 """A step: ``type name plugin ms changed verdict reason children at``, and ``origins`` if it read
@@ -34,7 +32,7 @@ async def store_trace(
 
 async def has_table(host: Host) -> bool:
     """Whether the table of traces exists."""
-    return TABLE in (await inspection(host).storage_used(host.plugin)).tables
+    return TABLE in (await host.services[Inspection].storage_used(host.plugin)).tables
 
 
 async def latest_session(host: Host) -> str | None:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hookline_hookspecs import Context, Host, ImageBlock, Message, Usage
+from hookline_hookspecs import Context, Host, ImageBlock, Inspection, Message, Usage
 from hookline_hookspecs.prices import FREE, Prices
 
 from .output import table, tokens
-from .service import inspection
 
 TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 
@@ -116,7 +115,7 @@ def _cached(used: Usage) -> str:
 
 async def context(ctx: Context) -> str:
     """What fills the model's context window, in estimated tokens and percent."""
-    stable = await inspection(ctx.host).prompt(ctx.session.id)
+    stable = await ctx.host.services[Inspection].prompt(ctx.session.id)
     history = ctx.history
     history_chars = sum(_length(message) for message in history)
     blocks = sum(len(message.context) for message in history)

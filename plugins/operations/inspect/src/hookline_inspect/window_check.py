@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hookline_hookspecs import CheckResult, Configuration, Host
+from hookline_hookspecs import CheckResult, Configuration, Host, Inspection
 from hookline_providerkit import KnownWindows, ask_server
-
-from .service import inspection
 
 WINDOW_TIMEOUT = 2.0
 """Seconds that a server has to answer each question about its window."""
@@ -15,7 +13,7 @@ WINDOW_TIMEOUT = 2.0
 
 async def check_window(host: Host) -> CheckResult:
     """The window that is used, and where it comes from. What a server says is remembered."""
-    model = inspection(host).default_model()
+    model = host.services[Inspection].default_model()
     provider, _, name = model.partition("/")
     section = host.services[Configuration].effective()["providers"].get(provider) or {}
     if section.get("window"):

@@ -9,11 +9,10 @@ import difflib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from hookline_hookspecs import HOOKS
+from hookline_hookspecs import HOOKS, Inspection
 from hookline_hookspecs.cli import with_plugin
 
 from ..output import exit_with_error, print_json, print_text, table
-from ..service import inspection
 
 if TYPE_CHECKING:
     from .. import Inspect
@@ -29,7 +28,7 @@ async def hooks(
     if name is not None and name not in HOOKS:
         near = difflib.get_close_matches(name, HOOKS, 1)
         exit_with_error(f"unknown hook {name}" + (f". Did you mean {near[0]}?" if near else ""))
-    implemented = inspection(plugin.host).hooks()
+    implemented = plugin.host.services[Inspection].hooks()
     specs = [spec for spec in HOOKS.values() if name in (None, spec.name)]
     if json:
         print_json(

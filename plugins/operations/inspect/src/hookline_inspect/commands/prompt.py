@@ -11,11 +11,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from hookline_hookspecs import Host, StablePrompt, ToolSchema
+from hookline_hookspecs import Host, Inspection, StablePrompt, ToolSchema
 from hookline_hookspecs.cli import with_plugin
 
 from ..output import print_json, print_text, table, tokens
-from ..service import inspection
 from ..sessions import exit_unknown_session, local_time
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ async def prompt(
 ) -> None:
     """Show the exact stable prompt and tools, with each plugin's share of the tokens."""
     host = plugin.host
-    stable = await inspection(host).prompt(session)
+    stable = await host.services[Inspection].prompt(session)
     if stable is None:
         exit_unknown_session(session or "")
     found = prompt_costs(stable)

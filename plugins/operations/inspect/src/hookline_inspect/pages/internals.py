@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hookline_hookspecs import HOOKS, Host, origins_from_json
+from hookline_hookspecs import HOOKS, Host, Inspection, origins_from_json
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
     Action,
@@ -40,7 +40,6 @@ from hookline_hookspecs.web import (
 
 from .. import traces
 from ..commands.prompt import prompt_costs
-from ..service import inspection
 from ..sessions import local_time, session_name
 from .transcript import fenced
 
@@ -69,7 +68,7 @@ class InternalPages:
     async def prompt(self, request: RequestLike) -> View:
         """``GET /prompt[?session=ID]``: the stable prompt, tokens by tier and plugin."""
         session = query_params(request).get("session") or None
-        stable = await inspection(self._host).prompt(session)
+        stable = await self._host.services[Inspection].prompt(session)
         if stable is None:
             text = t("Session not found.")
             raise Problem(404, "not_found", text, t("Find it under Sessions."))
@@ -160,7 +159,7 @@ class InternalPages:
 
     async def hooks(self, request: RequestLike) -> View:
         """``GET /hooks``: the plugins that implement each hook, in call order."""
-        implemented = inspection(self._host).hooks()
+        implemented = self._host.services[Inspection].hooks()
         rows = [
             Row(
                 [

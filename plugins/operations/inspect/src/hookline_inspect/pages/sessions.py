@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hookline_hookspecs import Host
+from hookline_hookspecs import Host, Inspection
 from hookline_hookspecs.audit import session_deleted
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.web import (
@@ -41,7 +41,6 @@ from hookline_hookspecs.web import (
     t,
 )
 
-from ..service import inspection
 from ..sessions import body, session_name, stored_messages
 from ..traces import forget_session
 from ..usage import money, tokens_and_cost
@@ -243,7 +242,7 @@ class SessionPages:
         row = await self._session(identity(request), form.get("id", ""))
         try:
             async with asyncio.timeout(10):
-                await inspection(self._host).delete_session(row["id"])
+                await self._host.services[Inspection].delete_session(row["id"])
         except TimeoutError:
             message = t("A turn is running in this session.")
             raise Problem(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
 from typing import Any
 
-from hookline_hookspecs import Host, Usage, origins_from_json
+from hookline_hookspecs import Host, Inspection, Usage, origins_from_json
 from hookline_hookspecs.prices import Prices
 from hookline_hookspecs.stored_origins import named, strangers
 from hookline_hookspecs.web import (
@@ -41,7 +41,6 @@ from hookline_hookspecs.web import (
 from .. import traces
 from ..commands.prompt import prompt_costs
 from ..output import tokens
-from ..service import inspection
 from .internals import prefix_badge, timeline_step, tokens_by_plugin
 from .transcript import fenced
 
@@ -131,7 +130,7 @@ class TurnView:
     ) -> list[Part]:
         """Tokens by tier and plugin, and the model calls with their use of the cache."""
         parts: list[Part] = []
-        stable = await inspection(self._host).prompt(session_id)
+        stable = await self._host.services[Inspection].prompt(session_id)
         if stable is not None:
             found = prompt_costs(stable)
             sums = found["tokens"]
