@@ -7,12 +7,11 @@ import getpass
 import shlex
 import signal
 import sys
-import time
 import uuid
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from hookline_hookspecs import (
     Attachment,
@@ -22,7 +21,6 @@ from hookline_hookspecs import (
     Host,
     Inbound,
     Inspection,
-    Modes,
     Questions,
     StoredQuestion,
     Submission,
@@ -32,12 +30,11 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.parts import is_command
 from hookline_hookspecs.prices import Prices
 from hookline_markdown import literal
+from hookline_terminal.sessions import choose_mode, new_session_id
 
 from .refused_calls import RefusedCalls
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Mode
-
     from . import Run
     from .answer_schema import AnswerSchema
     from .output import RunOutput
@@ -101,9 +98,9 @@ async def run_turn(plugin: Run, request: RunRequest, output: RunOutput) -> int:
     output.connect(host)
     refused = RefusedCalls()
     refused.connect(host)
-    session = request.session or _new_session_id(host.now())
+    session = request.session or new_session_id(host.now())
     if request.session_mode is not None:
-        await _choose_mode(host, session, request.session_mode)
+        await choose_mode(host, session, request.session_mode)
     inbound = Inbound(
         channel="terminal",
         chat_id="default",
@@ -258,21 +255,6 @@ async def _ask(host: Host, submission: Submission, output: RunOutput) -> str | N
             sys.stderr.write(f"  {number}. {literal(choice)}\n")
         sys.stderr.write(f"Answer it with: hookline run --session {named} ANSWER\n")
     return answer
-
-
-async def _choose_mode(host: Host, session: str, mode: str) -> None:
-    """Set the session's mode. Raises ``CommandError`` if that is not possible."""
-    modes = host.services.get(Modes)
-    if modes is None:
-        raise CommandError(
-            "--mode needs the plugin permissions, which is off. "
-            "Run `hookline plugins enable permissions`."
-        )
-    await modes.set(session, cast("Mode", mode))
-
-
-def _new_session_id(now: float) -> str:
-    return f"{time.strftime('%Y%m%d', time.localtime(now))}-{uuid.uuid4().hex[:8]}"
 
 
 def _exit_code(turn: Turn, request: RunRequest, refused: RefusedCalls) -> int:

@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from hookline_hookspecs import CommandError, Conversations, HooklineError, Host, Inspection, Modes
+from hookline_hookspecs import CommandError, Conversations, HooklineError, Host, Inspection
 from hookline_hookspecs.cli import command_line
 
 from .activity import CHANNEL
-from .session_ids import is_generated, is_valid, new_session_id
+from .sessions import choose_mode, is_generated, is_valid, new_session_id
 
 if TYPE_CHECKING:
-    from hookline_hookspecs import Mode
-
     from .channel import TerminalChannel
 
 USAGE, INTERRUPTED = 2, 130
@@ -132,9 +130,9 @@ async def _chat(
     elif resume:
         return False
     channel.resumed = earlier is not None
-    channel.session = earlier or session or new_session_id()
+    channel.session = earlier or session or new_session_id(host.now())
     if mode is not None:
-        await _choose_mode(host, channel.session, mode)
+        await choose_mode(host, channel.session, mode)
     await channel.start()
     try:
         await channel.wait()
@@ -192,17 +190,6 @@ async def _pick_session(host: Host) -> str | None:
     from .session_picker import pick
 
     return await pick(found, partial(recap, host))
-
-
-async def _choose_mode(host: Host, session: str, mode: str) -> None:
-    """Set the session's mode. Raises ``CommandError`` if that is not possible."""
-    modes = host.services.get(Modes)
-    if modes is None:
-        raise CommandError(
-            "--mode needs the plugin permissions, which is off. "
-            "Run `hookline plugins enable permissions`."
-        )
-    await modes.set(session, cast("Mode", mode))
 
 
 def _between_words(text: str) -> str:

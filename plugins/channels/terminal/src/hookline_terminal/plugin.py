@@ -85,7 +85,7 @@ class Terminal(Plugin[TerminalConfig]):
     @command("/fork", audience="session", category="Sessions", channel="terminal")
     async def fork(self, ctx: Context, args: str) -> str:
         """Continue in a copy of this session: /fork [TITLE]."""
-        from .fork import fork_session
+        from .sessions import fork_session
 
         forked = await fork_session(self.host, ctx.session, args.strip())
         if forked is None:
