@@ -174,6 +174,8 @@ def _call(name: str, member: object) -> str:
     called = _function(member)
     if (name.startswith("_") and name != "__getitem__") or not inspect.isfunction(called):
         return ""
+    if called.__module__.startswith("pydantic."):  # added to models with private attributes
+        return ""
     signature = inspect.signature(called)
     if isinstance(member, property):
         return f"{name}: {signature.return_annotation}"

@@ -5,18 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from hookline_hookspecs.setting_errors import Key
+from hookline_hookspecs.standalone_entries import StandaloneEntries
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 
 MAX_SERVER_NAME_CHARS = 32
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
@@ -93,7 +86,7 @@ class ServerConfig(BaseModel):
         return self
 
 
-class McpConfig(BaseModel):
+class McpConfig(StandaloneEntries):
     """Settings under ``plugins: {mcp: …}``."""
 
     servers: dict[str, ServerConfig] = Field(default_factory=dict)
@@ -109,46 +102,20 @@ class McpConfig(BaseModel):
     """Seconds without a call after which a server's connection is closed."""
 
     standalone: ClassVar[str] = "servers"
-    """The key whose invalid entries are left out, while the others are used."""
-    _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
-    @model_validator(mode="wrap")
     @classmethod
-    def _drop_invalid_servers(
-        cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
-    ) -> Self:
-        """Leave out the servers that are invalid, and use the others."""
-        servers = data.get("servers") if isinstance(data, Mapping) else None
-        if not isinstance(servers, Mapping):
-            return handler(data)
-        # Entries whose variable or vault secret is missing.
-        left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
-        incomplete = {at[1] for at in left_out}
-        for name, entry in servers.items():
-            if str(name) in incomplete:
-                continue
-            if wrong := name_problem(str(name)):
-                left_out["servers", str(name)] = wrong
-                continue
-            try:
-                ServerConfig.model_validate(entry)
-            except ValidationError as error:
-                at, why = explain_error(error, entry)
-                left_out["servers", str(name), *at] = why
-        wrong_ones = {at[1] for at in left_out}
-        kept = {name: entry for name, entry in servers.items() if str(name) not in wrong_ones}
-        config = handler({**data, "servers": kept})
-        config._left_out = left_out
-        return config
-
-    @property
-    def left_out(self) -> Mapping[tuple[str, ...], str]:
-        """Why servers are left out, by the invalid key below ``mcp``: ``("servers", NAME)`` or
-        longer."""
-        return self._left_out
+    def entry_problem(cls, name: str, entry: object) -> tuple[Key, str] | None:
+        """Return the invalid key of a server, and what to write there; None if it is valid."""
+        if wrong := name_problem(name):
+            return (), wrong
+        try:
+            ServerConfig.model_validate(entry)
+        except ValidationError as error:
+            return explain_error(error, entry)
+        return None
 
 
-def explain_error(error: ValidationError, entry: object) -> tuple[tuple[str, ...], str]:
+def explain_error(error: ValidationError, entry: object) -> tuple[Key, str]:
     """Return the invalid key of a server's ``entry``, and what to write there."""
     first = error.errors(include_url=False, include_input=False)[0]
     at = tuple(map(str, first["loc"]))

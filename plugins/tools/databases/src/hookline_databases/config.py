@@ -7,20 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
 from hookline_hookspecs import HooklineError
-from pydantic import (
-    BaseModel,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from hookline_hookspecs.setting_errors import Key
+from hookline_hookspecs.standalone_entries import StandaloneEntries
+from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 Mode = Literal["read-only", "write"]
 SCHEMES = {
@@ -46,7 +39,7 @@ class ConnectionConfig(BaseModel):
     """``write`` allows ``db_write``, each time with approval."""
 
 
-class DatabasesConfig(BaseModel):
+class DatabasesConfig(StandaloneEntries):
     """Settings under ``plugins: {databases: …}``."""
 
     connections: dict[str, ConnectionConfig] = Field(default_factory=dict)
@@ -65,53 +58,23 @@ class DatabasesConfig(BaseModel):
     """The planner's cost above which a query needs approval (PostgreSQL, MariaDB, MySQL)."""
 
     standalone: ClassVar[str] = "connections"
-    """The key whose invalid entries are skipped one by one."""
-    _left_out: dict[tuple[str, ...], str] = PrivateAttr(default_factory=dict)
 
-    @model_validator(mode="wrap")
     @classmethod
-    def _without_wrong_connections(
-        cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
-    ) -> Self:
-        """Skip invalid connections one by one, so that the others work."""
-        written = data.get("connections") if isinstance(data, Mapping) else None
-        if not isinstance(written, Mapping):
-            return handler(data)
-        # Entries whose variable or vault secret is missing.
-        left_out: dict[tuple[str, ...], str] = dict((info.context or {}).get("left_out", {}))
-        missing = {at[1] for at in left_out}
-        kept: dict[str, object] = {}
-        for name, entry in written.items():
-            if str(name) in missing:
-                continue
-            at, why = _fault(str(name), entry)
-            if why:
-                left_out["connections", str(name), *at] = why
-            else:
-                kept[str(name)] = entry
-        config = handler({**data, "connections": kept})
-        config._left_out = left_out
-        return config
-
-    @property
-    def left_out(self) -> Mapping[tuple[str, ...], str]:
-        """The errors of skipped connections, by the wrong key below ``databases``:
-        ``("connections", NAME)``, or longer."""
-        return self._left_out
+    def entry_problem(cls, name: str, entry: object) -> tuple[Key, str] | None:
+        """Return the invalid key of a connection, and what to write there; None if it is valid."""
+        if wrong := wrong_name(name):
+            return (), wrong
+        if not isinstance(entry, Mapping | ConnectionConfig):
+            return (), f"it is not a mapping; write {{url: …}} with {URL_FORMS}"
+        try:
+            ConnectionConfig.model_validate(entry)
+        except ValidationError as error:
+            return _explain_error(error, entry)
+        return None
 
 
-def _fault(name: str, entry: object) -> tuple[tuple[str, ...], str]:
-    """The wrong key of a connection's ``entry``, and what to write there; "" if it is valid."""
-    if (wrong := wrong_name(name)) is not None:
-        return (), wrong
-    if not isinstance(entry, Mapping | ConnectionConfig):
-        return (), f"it is not a mapping; write {{url: …}} with {URL_FORMS}"
-    try:
-        ConnectionConfig.model_validate(entry)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-    else:
-        return (), ""
+def _explain_error(error: ValidationError, entry: object) -> tuple[Key, str]:
+    first = error.errors(include_url=False, include_input=False)[0]
     at = tuple(map(str, first["loc"]))
     if first["type"] == "missing":
         for key in map(str, entry) if isinstance(entry, Mapping) else ():
