@@ -1,4 +1,4 @@
-"""Finds out which processes are alive: each holds a file lock until it dies (:class:`ProcessLock`).
+"""File locks that processes hold until they die, so that others know which are alive.
 
 Work that a killed process left can thus be taken over at once, and slow work is not done twice.
 """
@@ -17,7 +17,7 @@ from hookline_hookspecs import Storage, Store, StoreError
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-__all__ = ["ProcessLock"]
+__all__ = ["ProcessLock", "gateway_lock", "is_gateway_running"]
 
 
 class ProcessLock:
@@ -53,7 +53,7 @@ class ProcessLock:
         """Return True if ``process`` holds its lock."""
         if process == self.id:
             return self._lock is not None
-        return self._path(process).exists() and _is_held(self._path(process))
+        return _is_held(self._path(process))
 
     def is_dead(self, process: str) -> bool:
         """Return True if ``process`` died while it held its lock.
@@ -98,9 +98,21 @@ class ProcessLock:
         return self._storage.dir / f"{process}.lock"
 
 
+def gateway_lock(home: Path) -> BaseFileLock:
+    """Return the lock of a home, without acquiring it: there is one gateway per home."""
+    return _lock(home / "gateway.lock")
+
+
+def is_gateway_running(home: Path) -> bool:
+    """Return whether a gateway is running on this home."""
+    return _is_held(home / "gateway.lock")
+
+
 def _is_held(path: Path) -> bool:
     from filelock import Timeout
 
+    if not path.exists():
+        return False
     lock = _lock(path)
     try:
         lock.acquire(timeout=0)

@@ -24,7 +24,7 @@ from .authors import strip_brackets, with_author
 from .message_changes import MessageChanges
 
 if TYPE_CHECKING:
-    from filelock import FileLock
+    from filelock import BaseFileLock
 
 
 UNREADABLE = "I can't read this kind of message ({}). Please send it as text or as a file."
@@ -47,7 +47,7 @@ class GatewayConfig(BaseModel):
 class Gateway(Plugin[GatewayConfig]):
     """Adds the commands, and holds the lock of the home while the gateway runs."""
 
-    lock: FileLock | None = None
+    lock: BaseFileLock | None = None
 
     def __init__(self, config: GatewayConfig, host: Host) -> None:
         super().__init__(config, host)
@@ -117,8 +117,7 @@ class Gateway(Plugin[GatewayConfig]):
         The lock is held until the plugin is torn down, because work may go on until then. Raises
         ``SystemExit`` if the gateway cannot start, or if another one runs on this home.
         """
-        from .lock import lock_home
-        from .serve import checked_channels, serve
+        from .serve import checked_channels, lock_home, serve
 
         channels = await checked_channels(self.host, turns=turns, needs_model=needs_model)
         self.lock = lock_home(self.host.home)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from filelock import BaseFileLock, Timeout
 from hookline_hookspecs import (
     Channel,
     GatewayHost,
@@ -17,6 +19,7 @@ from hookline_hookspecs import (
     WorkDistribution,
 )
 from hookline_hookspecs.errors import ConfigError
+from hookline_hookspecs.process_lock import gateway_lock
 
 from . import state as states
 from .access_check import has_access, require_access, warn_open
@@ -68,6 +71,19 @@ async def serve(
         for task in (*tasks, end):
             task.cancel()
         state.set_state(states.STOPPED)
+
+
+def lock_home(home: Path) -> BaseFileLock:
+    """Acquire the home's lock; the system releases it when the process dies.
+
+    Raises ``SystemExit`` if another gateway holds it.
+    """
+    lock = gateway_lock(home)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        exit_with(f"another gateway is running on {home}; stop it first, or use another --home")
+    return lock
 
 
 async def checked_channels(host: Host, *, turns: bool, needs_model: bool) -> list[Channel]:

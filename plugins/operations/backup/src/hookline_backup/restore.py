@@ -23,6 +23,7 @@ from pathlib import Path
 
 from hookline_hookspecs import Paths
 from hookline_hookspecs.crash import point
+from hookline_hookspecs.process_lock import gateway_lock
 
 from .archive import BackupError, Manifest
 from .contents import DATABASE, list_contents
@@ -130,12 +131,12 @@ def exclusive_home(home: Path) -> Iterator[None]:
 
     Raises :class:`BackupError` otherwise.
     """
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
     if not home.exists():
         yield
         return
-    lock = FileLock(home / "gateway.lock", mode=0o600)
+    lock = gateway_lock(home)
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -16,8 +16,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from hookline_hookspecs.cli import command_line, confirm
+from hookline_hookspecs.process_lock import is_gateway_running
 
-from .profile_homes import ProfileError, ProfileHomes, environment_for, is_served
+from .profile_homes import ProfileError, ProfileHomes, environment_for
 
 T = TypeVar("T")
 Name = Annotated[
@@ -60,7 +61,7 @@ def list_profiles(json: Json = False) -> None:
             "name": name,
             "home": str(_profile_homes().folder(name)),
             "active": name == active,
-            "gateway": is_served(_profile_homes().folder(name)),
+            "gateway": is_gateway_running(_profile_homes().folder(name)),
         }
         for name in _profile_homes().names()
     ]
@@ -79,7 +80,7 @@ def use(name: Name) -> None:
     typer.echo(
         f"Commands now use the profile {name}. `hookline profile use {before}` switches back."
     )
-    if is_served(_profile_homes().folder(before)) and before != name:
+    if is_gateway_running(_profile_homes().folder(before)) and before != name:
         typer.echo(f"The running gateway still uses {before}.")
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hookline_hookspecs import HooklineError
+from hookline_hookspecs.process_lock import is_gateway_running
 
 DEFAULT = "default"
 """The name of the profile that is the home itself."""
@@ -105,28 +106,13 @@ class ProfileHomes:
             raise ProfileError(
                 f"{name} is the active profile; run `hookline profile use default` first"
             )
-        if is_served(folder):
+        if is_gateway_running(folder):
             raise ProfileError(f"a gateway is running in the profile {name}; stop it first")
         deleted = self.base / "profiles" / DELETED
         deleted.mkdir(mode=0o700, exist_ok=True)
         target = deleted / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
         folder.rename(target)
         return target
-
-
-def is_served(home: Path) -> bool:
-    """Whether a gateway holds the home's lock."""
-    from filelock import FileLock, Timeout
-
-    if not (home / "gateway.lock").exists():
-        return False
-    lock = FileLock(home / "gateway.lock", mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False
 
 
 def environment_for(home: Path, name: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from hookline_hookspecs import CommandError, GatewayService, Host, Inspection
 from hookline_hookspecs.cli import command_line
 from hookline_hookspecs.gateway import GatewayCommand
 from hookline_hookspecs.people import WebRole
+from hookline_hookspecs.process_lock import is_gateway_running
 from hookline_hookspecs.web import LoginLink, WebServer
 
 from .logins import CHANNEL
@@ -125,7 +126,7 @@ def web(
 
 async def _show_link(host: Host, options: LoginOptions) -> None:
     """Print a link of the running gateway, or start one."""
-    from .gateway_lookup import find_running_url, is_gateway_running
+    from .gateway_lookup import find_running_url
     from .project_folder import use_project
 
     server = host.services[WebServer]

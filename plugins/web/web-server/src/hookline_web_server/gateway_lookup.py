@@ -6,7 +6,6 @@ import asyncio
 import json
 import ssl
 from http.client import HTTPConnection, HTTPSConnection
-from pathlib import Path
 
 from hookline_hookspecs import Host
 from hookline_webkit.address import parse_address
@@ -50,16 +49,3 @@ def _instance(address: str, tls: bool) -> str | None:
         return None
     finally:
         connection.close()
-
-
-def is_gateway_running(home: Path) -> bool:
-    """Return whether a gateway is running on this home."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(home / "gateway.lock", mode=0o600)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False
