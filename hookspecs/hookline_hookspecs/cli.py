@@ -41,7 +41,7 @@ import sys
 import threading
 import typing
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = TypeVar("P")
 Params = ParamSpec("Params")
+EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,33 @@ def interruptible() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+async def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
+    """Await ``work``; cancel it on SIGTERM or SIGINT, and return then too."""
+    import asyncio
+
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    for number in EXIT_SIGNALS:
+        with suppress(NotImplementedError, RuntimeError):  # not in the main thread
+            loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+    finally:
+        for number in EXIT_SIGNALS:
+            with suppress(NotImplementedError, RuntimeError):
+                loop.remove_signal_handler(number)
 
 
 def confirm(question: str) -> bool:

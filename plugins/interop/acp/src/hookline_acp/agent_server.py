@@ -5,16 +5,12 @@ This module imports the SDK, so it is itself imported only by the running comman
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
-from typing import Any
 
 from acp.agent import AgentSideConnection
 from hookline_hookspecs import Host, Inspection
+from hookline_hookspecs.cli import run_until_signal
 
 from .agent import EditorAgent
 from .feed import EditorFeed
@@ -23,8 +19,6 @@ from .permission_requests import EditorQuestions
 from .sessions import OpenSessions
 from .stdio import StdioTransport
 from .unsaved_changes import UnsavedChanges
-
-EXIT_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
@@ -57,7 +51,7 @@ async def serve(host: Host, descriptors: tuple[int, int], mode: str) -> None:
     for name, receiver in feed.receivers.items():
         host.signals.connect(name, receiver)
     try:
-        await _run_until_signal(connection.listen())
+        await run_until_signal(connection.listen())
     finally:
         await connection.close()
         for name, receiver in feed.receivers.items():
@@ -70,28 +64,3 @@ def _log_to_file() -> None:
     root = logging.getLogger()
     if not root.handlers:
         root.handlers[:] = logging.getLogger("hookline").handlers or [logging.NullHandler()]
-
-
-async def _run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Await ``work``; cancel it on SIGTERM or SIGINT."""
-    task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        task.cancel()
-
-    for number in EXIT_SIGNALS:
-        with suppress(NotImplementedError, RuntimeError):  # not in the main thread
-            loop.add_signal_handler(number, stop)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-    finally:
-        for number in EXIT_SIGNALS:
-            with suppress(NotImplementedError, RuntimeError):
-                loop.remove_signal_handler(number)

@@ -5,16 +5,13 @@ This module imports the SDK, so it is itself imported only by the running comman
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from hookline_hookspecs import CommandError, Tool
+from hookline_hookspecs.cli import run_until_signal
 from hookline_webkit.address import is_loopback, parse_address
 from hookline_webkit.listener import Listener
 from mcp.server.lowlevel import Server
@@ -81,7 +78,7 @@ async def serve_stdio(plugin: McpServer) -> None:
         async with stdio_server(lines) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
-    await _run_until_signal(serve())
+    await run_until_signal(serve())
 
 
 async def serve_http(plugin: McpServer, listen: str, *, fresh: bool) -> None:
@@ -115,31 +112,10 @@ async def serve_http(plugin: McpServer, listen: str, *, fresh: bool) -> None:
             await listener.wait()
 
         if not refused:
-            await _run_until_signal(wait())
+            await run_until_signal(wait())
             await listener.stop()
     if refused:
         raise CommandError(refused)
-
-
-async def _run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Await ``work``; cancel it on SIGTERM or SIGINT."""
-    task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with suppress(NotImplementedError, RuntimeError):  # not in the main thread
-            loop.add_signal_handler(number, stop)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
 
 
 def _say(text: str) -> None:
