@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,13 @@ PACKAGES = [
     CORE,
     *(one.source / name for one in dists() for name in sorted(one.modules)),
 ]
+SETTINGS = {
+    name: entry_points(group="hookline.plugins")[name].load().config_class
+    for dist in dists()
+    for name, (group, _) in dist.entry_points.items()
+    if group == "hookline.plugins"
+}
+"""The settings of each plugin."""
 WEB_UI = ROOT / "plugins/web/web-ui/src/hookline_web_ui"
 ATTRIBUTES = r"(?<![-\w])(?:aria-label|title|placeholder|alt)"
 _BARE = (
@@ -48,6 +57,22 @@ def test_one_sentence_has_one_translation(code: str) -> None:
             if before != forms:
                 wrong.append(f"{key!r}: {place} {before}, {package.name} {forms}")
     assert not wrong, "\n".join(wrong)
+
+
+@cache
+def _translated(code: str) -> set[str]:
+    """The sentences that some catalogue of a language has."""
+    found = (languages.read_catalogue(package.name, code) for package in PACKAGES)
+    return {key for one in found for key, _ in languages.translations(one or ())}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_have_a_label_in_every_language(name: str) -> None:
+    """The form at ``/plugins/NAME`` makes a label from the key only for plugins of others."""
+    titles = {key: field.title for key, field in SETTINGS[name].model_fields.items()}
+    assert [key for key, title in titles.items() if not title] == [], "add Field(title=…)"
+    for code in LANGUAGES:
+        assert set(titles.values()) - _translated(code) == set()
 
 
 @pytest.mark.parametrize(

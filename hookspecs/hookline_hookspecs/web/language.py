@@ -198,7 +198,7 @@ def translate(text: str) -> str:
     """Translate finished English text for the page: a guard's reason, help, the fix of a check.
 
     Known are constants and f-strings that are marked by :func:`N_`, and those that are written as
-    an argument of ``Deny``, ``Ask``, ``CheckResult`` or ``Field(description=…)`` or as the
+    an argument of ``Deny``, ``Ask``, ``CheckResult`` or ``Field(title=…, description=…)`` or as the
     docstring of a command. Other text stays as it is.
     """
     spoken = language()

@@ -181,7 +181,8 @@ class Field:
 
     A ``secret`` can be set but is never shown; its ``value`` is whether there is one. ``yaml`` is a
     text area for a value of any shape. ``choices`` are the options of a ``choice``, and ``labels``
-    what some of them are called. ``error`` is shown next to the input.
+    what some of them are called. ``error`` is shown next to the input, and ``key``, the name of a
+    setting in config.yaml, next to the label.
     """
 
     name: str
@@ -193,6 +194,7 @@ class Field:
     required: bool = False
     error: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class ProbeConfig(BaseModel):
     """One setting of each shape."""
 
     on: bool = True
-    count: int = Field(3, ge=1, description="How many")
+    count: int = Field(3, ge=1, title="Open connections", description="How many")
     ratio: float | None = None
     mode: Literal["fast", "slow"] = "fast"
     text: str = "hello"
@@ -161,7 +161,7 @@ def test_unchanged_form_changes_nothing(site: PageClient, path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("notes_max_chars", "many", "'many' is not a number."),
+        ("notes_max_chars", "many", "“many” is not a number."),
         ("notes_max_chars", "-4", "Expected a number greater than"),
         ("log_days", "0", "Expected a number greater than"),
         ("recall_threshold", "3", "Expected a number less than"),
@@ -254,7 +254,7 @@ def test_plugin_is_disabled_at_once_and_enabled_again(
     assert site.post("/plugins/titles/disable").message.startswith("titles is off now.")
     assert "titles: false  # dull" in path.read_text()
     done = site.post("/plugins/web-ui/enable")
-    assert done.message.startswith("web-server and web-ui are on in config.yaml now.")
+    assert done.message.startswith("Turned on in config.yaml: web-server, web-ui.")
     assert "  web-server: true\n" in path.read_text()
     for name in ("gone", "../x"):
         with pytest.raises(Problem):
@@ -306,6 +306,13 @@ SCHEMA = ProbeConfig.model_json_schema()
 
 def inputs(written: Any = None) -> dict[str, Any]:
     return {one.name: one for one in setting_inputs(SCHEMA, written, written)}
+
+
+def test_label_of_a_setting_is_its_title_or_its_key_in_words(harness: Make) -> None:
+    site = PageClient(harness(Configure, Probe, config={"configure": {}, "probe": {}}))
+    fields = {one.name: one for one in form_of(site.get("/plugins/probe")).fields}
+    assert (fields["count"].label, fields["count"].key) == ("Open connections", "count")
+    assert (fields["api_key"].label, fields["api_key"].key) == ("API key", "api_key")
 
 
 def test_each_setting_type_has_its_input() -> None:

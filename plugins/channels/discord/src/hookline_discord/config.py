@@ -12,12 +12,27 @@ class DiscordConfig(ChannelConfigWithBots):
     """The bot, and how it behaves."""
 
     credentials = (TOKEN,)
-    token: SecretStr = TOKEN.field(link=FACTS["portal"], guide=FACTS["guide"])
+    token: SecretStr = TOKEN.field(
+        title="Bot token",
+        description=(
+            "The token, from the page Bot of https://discord.com/developers/applications; "
+            "default: $DISCORD_BOT_TOKEN."
+        ),
+        link=FACTS["portal"],
+        guide=FACTS["guide"],
+    )
     api_url: str = Field(
         "https://discord.com/api/v10",
+        title="API address",
         description="Address of the Discord API, including its version.",
     )
     gateway_url: str | None = Field(
-        None, description="Address of Discord's gateway; leave empty to ask the API."
+        None,
+        title="Gateway address",
+        description="Address of Discord's gateway; leave empty to ask the API.",
     )
-    threads: bool = Field(False, description="On servers, start a thread for each conversation.")
+    threads: bool = Field(
+        False,
+        title="A thread for each conversation",
+        description="On servers, start a thread for each conversation.",
+    )

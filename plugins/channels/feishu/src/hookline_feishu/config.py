@@ -33,13 +33,27 @@ class FeishuConfig(ChannelConfig):
     credentials = (APP, SECRET)
     domain: str = Field(
         default=DOMAIN,
+        title="Platform",
         description="Where the app is registered: feishu.cn, or larksuite.com for Lark.",
         json_schema_extra={"ask": True, "guide": _guide()},
     )
-    app_id: str = APP.field("", ask=True)
-    app_secret: SecretStr = SECRET.field()
+    app_id: str = APP.field(
+        "",
+        title="App ID",
+        description="The App ID, from the app's page, Credentials; default: $FEISHU_APP_ID.",
+        ask=True,
+    )
+    app_secret: SecretStr = SECRET.field(
+        title="App Secret",
+        description=(
+            "The App Secret, from the app's page, Credentials; default: $FEISHU_APP_SECRET."
+        ),
+    )
     edit_every: float = Field(
-        default=0.5, ge=0.1, description="Minimum seconds between two edits of a message."
+        default=0.5,
+        ge=0.1,
+        title="Edit interval (seconds)",
+        description="Minimum seconds between two edits of a message.",
     )
 
     @field_validator("domain")

@@ -37,6 +37,7 @@ class GatewayConfig(BaseModel):
         default=24.0,
         ge=0,
         le=3600,
+        title="Time to finish (seconds)",
         description=(
             "Seconds that running turns get to finish when the gateway is stopped. It exits at "
             "most 5 seconds later."

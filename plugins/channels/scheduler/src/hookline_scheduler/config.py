@@ -12,19 +12,44 @@ class SchedulerConfig(BaseModel):
     """How jobs are stored and run."""
 
     timezone: str | None = Field(
-        default=None, description="Time zone, such as Europe/Berlin; null: the system's."
+        default=None,
+        title="Time zone",
+        description="Time zone, such as Europe/Berlin; null: the system's.",
     )
-    jobs_per_chat: int = Field(default=20, ge=1, le=1000, description="Maximum jobs per chat.")
+    jobs_per_chat: int = Field(
+        default=20, ge=1, le=1000, title="Jobs per chat", description="Maximum jobs per chat."
+    )
     parallel: int = Field(
-        default=3, ge=1, le=32, description="Maximum runs at a time in one process."
+        default=3,
+        ge=1,
+        le=32,
+        title="Runs at a time",
+        description="Maximum runs at a time in one process.",
     )
-    timeout: float = Field(default=3600.0, gt=0, description="Maximum seconds for one run.")
-    late_after: float = Field(default=120.0, ge=1, description="Seconds after which a run is late.")
+    timeout: float = Field(
+        default=3600.0,
+        gt=0,
+        title="Run timeout (seconds)",
+        description="Maximum seconds for one run.",
+    )
+    late_after: float = Field(
+        default=120.0,
+        ge=1,
+        title="Late after (seconds)",
+        description="Seconds after which a run is late.",
+    )
     look_every: float = Field(
-        default=30.0, ge=0.01, le=30, description="Maximum seconds between checks for due jobs."
+        default=30.0,
+        ge=0.01,
+        le=30,
+        title="Check interval (seconds)",
+        description="Maximum seconds between checks for due jobs.",
     )
     drain: float = Field(
-        default=10.0, ge=0, description="Seconds that runs get to finish when the gateway stops."
+        default=10.0,
+        ge=0,
+        title="Time to finish (seconds)",
+        description="Seconds that runs get to finish when the gateway stops.",
     )
 
     @field_validator("timezone")

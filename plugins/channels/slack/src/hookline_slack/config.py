@@ -34,17 +34,36 @@ class SlackConfig(ChannelConfigWithBots):
     """The app, and how it behaves."""
 
     credentials = tuple(TOKENS.values())
-    bot_token: SecretStr = TOKENS["bot_token"].field(guide=GUIDE, link=manifest_url())
-    app_token: SecretStr = TOKENS["app_token"].field()
+    bot_token: SecretStr = TOKENS["bot_token"].field(
+        title="Bot token",
+        description=(
+            "The bot token, from the app's page, OAuth & Permissions, Bot User OAuth Token; "
+            "default: $SLACK_BOT_TOKEN."
+        ),
+        guide=GUIDE,
+        link=manifest_url(),
+    )
+    app_token: SecretStr = TOKENS["app_token"].field(
+        title="App token",
+        description=(
+            "The app token, from the app's page, Basic Information, App-Level Tokens, scope "
+            "connections:write; default: $SLACK_APP_TOKEN."
+        ),
+    )
     api_url: str = Field(
-        default="https://slack.com/api/", description="Address of Slack's Web API."
+        default="https://slack.com/api/",
+        title="API address",
+        description="Address of Slack's Web API.",
     )
     native_streams: bool = Field(
-        default=False, description="In threads, stream answers in Slack's own way."
+        default=False,
+        title="Slack's own streaming",
+        description="In threads, stream answers in Slack's own way.",
     )
     thread_days: float = Field(
         default=14.0,
         gt=0,
+        title="Check threads for (days)",
         description=(
             "Days without messages after which a thread is no longer checked for missed ones."
         ),

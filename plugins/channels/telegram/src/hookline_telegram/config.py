@@ -14,21 +14,30 @@ class TelegramConfig(ChannelConfig):
     """The settings of the channel."""
 
     credentials = (TOKEN,)
-    token: SecretStr = TOKEN.field()
+    token: SecretStr = TOKEN.field(
+        title="Bot token", description="The token, from @BotFather; default: $TELEGRAM_BOT_TOKEN."
+    )
     base_url: str = Field(
         default="https://api.telegram.org/bot",
+        title="API address",
         description="Address of the Bot API, up to the token.",
     )
     base_file_url: str = Field(
         default="https://api.telegram.org/file/bot",
+        title="File address",
         description="Address of the Bot API's files, up to the token.",
     )
     poll_seconds: int = Field(
-        default=20, ge=1, le=50, description="Seconds that a request for updates may stay open."
+        default=20,
+        ge=1,
+        le=50,
+        title="Polling time (seconds)",
+        description="Seconds that a request for updates may stay open.",
     )
     max_bytes: int = Field(
         default=20_000_000,
         ge=1,
         le=20_000_000,
+        title="Received file size (bytes)",
         description="Maximum size of a received file; the Bot API allows 20 MB.",
     )

@@ -29,20 +29,37 @@ class TerminalConfig(BaseModel):
     """How much the terminal shows."""
 
     markdown: bool = Field(
-        default=True, description="Format answers; off shows the plain Markdown."
+        default=True,
+        title="Format answers",
+        description="Format answers; off shows the plain Markdown.",
     )
-    tool_lines: bool = Field(default=True, description="Show a line for each tool call.")
+    tool_lines: bool = Field(
+        default=True, title="Show tool calls", description="Show a line for each tool call."
+    )
     live_lines: int = Field(
-        default=6, ge=1, le=100, description="Lines shown of a paragraph while it is written."
+        default=6,
+        ge=1,
+        le=100,
+        title="Lines shown while writing",
+        description="Lines shown of a paragraph while it is written.",
     )
     diff_lines: int = Field(
-        default=24, ge=1, le=10_000, description="Lines shown of a diff before it is folded."
+        default=24,
+        ge=1,
+        le=10_000,
+        title="Lines shown of a diff",
+        description="Lines shown of a diff before it is folded.",
     )
     output_lines: int = Field(
-        default=8, ge=2, le=10_000, description="Lines shown of a command's output."
+        default=8,
+        ge=2,
+        le=10_000,
+        title="Lines shown of output",
+        description="Lines shown of a command's output.",
     )
     notify: bool = Field(
         default=True,
+        title="Notifications",
         description=(
             "Notify of questions and of the end of long turns while the terminal is in the "
             "background: bell, desktop notification, window title."
@@ -51,15 +68,18 @@ class TerminalConfig(BaseModel):
     notify_seconds: float = Field(
         default=10.0,
         ge=0,
+        title="Notify of turns longer than (seconds)",
         description="Turns at least this long, in seconds, notify you at the end.",
     )
     status: tuple[StatusItem, ...] = Field(
         default=STATUS,
+        title="Status line",
         description="Parts of the status line, in this order; a narrow terminal drops the last "
         "ones. An empty list hides the line.",
     )
     theme: Literal["auto", "dark", "light", "ansi", "none"] = Field(
         default="auto",
+        title="Colours",
         description=(
             "Colours: for a dark or light background, the terminal's own 16, or none; auto asks "
             "the terminal. /theme in the chat overrides this."
@@ -67,6 +87,7 @@ class TerminalConfig(BaseModel):
     )
     screen_reader: bool = Field(
         default=False,
+        title="Screen reader mode",
         description=(
             "For screen readers: plain lines, no spinner, no status line, no boxes. "
             "HOOKLINE_SCREEN_READER=1 does the same."

@@ -16,21 +16,34 @@ class WebhookConfig(BaseModel):
 
     listen: str | None = Field(
         default="127.0.0.1:8765",
+        title="Listen address",
         description=(
             "host:port to listen on for POST /webhook; null: the plugin web-server serves it."
         ),
     )
     secret: SecretStr = Field(
         default=SecretStr(""),
+        title="Signing secret",
         description=f"Signs bodies both ways; at least {MIN_SECRET_CHARS} characters.",
         json_schema_extra={"env": "HOOKLINE_WEBHOOK_SECRET", "generate": True},
     )
     reply_url: str | None = Field(
         default=None,
+        title="Reply address",
         description="Address that replies are sent to by POST; null: they are only stored.",
     )
-    max_bytes: int = Field(default=1_000_000, ge=1, description="Maximum size of a message.")
-    timeout: float = Field(default=30.0, gt=0, description="Maximum seconds for sending one reply.")
+    max_bytes: int = Field(
+        default=1_000_000,
+        ge=1,
+        title="Message size (bytes)",
+        description="Maximum size of a message.",
+    )
+    timeout: float = Field(
+        default=30.0,
+        gt=0,
+        title="Sending timeout (seconds)",
+        description="Maximum seconds for sending one reply.",
+    )
 
     @field_validator("listen")
     @classmethod

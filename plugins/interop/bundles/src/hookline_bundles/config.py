@@ -39,16 +39,24 @@ class BundlesConfig(BaseModel):
     """Which bundles are used, and hooks of the person's own."""
 
     hooks: dict[HookEvent, list[HookConfig]] = Field(
-        {}, description="Commands to run at an event, by the event's name."
+        {}, title="Event commands", description="Commands to run at an event, by the event's name."
     )
     projects: bool = Field(
-        True, description="Use `.claude`, `.agents`, `.codex` and `.hookline` in trusted folders."
+        True,
+        title="Use project folders",
+        description="Use `.claude`, `.agents`, `.codex` and `.hookline` in trusted folders.",
     )
-    off: list[str] = Field([], description="Bundles to leave unused, by name.")
+    off: list[str] = Field(
+        [], title="Unused bundles", description="Bundles to leave unused, by name."
+    )
     models: dict[str, str] = Field(
         {},
+        title="Model names",
         description="Your `provider/model` for names that bundles use, such as `haiku` or `opus`.",
     )
     max_agent_lines: int = Field(
-        12, ge=0, description="Maximum sub-agents listed for the model, one line each."
+        12,
+        ge=0,
+        title="Sub-agents listed for the model",
+        description="Maximum sub-agents listed for the model, one line each.",
     )

@@ -89,17 +89,35 @@ class ServerConfig(BaseModel):
 class McpConfig(StandaloneEntries):
     """Settings under ``plugins: {mcp: …}``."""
 
-    servers: dict[str, ServerConfig] = Field(default_factory=dict)
-    """The servers by name."""
-    files: list[str] = Field(default_factory=list)
-    """JSON files of other programs with ``mcpServers`` to use too; ``~`` is the user's home."""
-    discovery: Literal["auto", "direct", "search"] = "auto"
-    """Offer the tools themselves (``direct``), or two tools that find and call them (``search``);
-    ``auto`` decides by size."""
-    trust_annotations: bool = False
-    """Believe a server's claim that a tool only reads."""
-    idle_seconds: float = Field(600, gt=0)
-    """Seconds without a call after which a server's connection is closed."""
+    servers: dict[str, ServerConfig] = Field(
+        default_factory=dict, title="Servers", description="The servers by name."
+    )
+    files: list[str] = Field(
+        default_factory=list,
+        title="Files of other programs",
+        description=(
+            "JSON files of other programs with `mcpServers` to use too; `~` is the user's home."
+        ),
+    )
+    discovery: Literal["auto", "direct", "search"] = Field(
+        "auto",
+        title="How tools are offered",
+        description=(
+            "Offer the tools themselves (`direct`), or two tools that find and call them "
+            "(`search`); `auto` decides by size."
+        ),
+    )
+    trust_annotations: bool = Field(
+        False,
+        title="Trust servers' read-only claims",
+        description="Believe a server's claim that a tool only reads.",
+    )
+    idle_seconds: float = Field(
+        600,
+        gt=0,
+        title="Close when idle (seconds)",
+        description="Seconds without a call after which a server's connection is closed.",
+    )
 
     standalone: ClassVar[str] = "servers"
 

@@ -13,13 +13,18 @@ class OtelConfig(BaseModel):
     endpoint: str = Field(
         "http://127.0.0.1:4318",
         pattern=r"^https?://[^/\s?#]+[^\s?#]*$",
+        title="Collector address",
         description="Address of an OTLP/HTTP collector, without /v1/traces and /v1/metrics.",
     )
     semconv: Literal["latest", "1.41", "both"] = Field(
-        "latest", description="Version of the GenAI naming conventions to use."
+        "latest",
+        title="Naming conventions",
+        description="Version of the GenAI naming conventions to use.",
     )
     content: bool = Field(
-        False, description="Also send prompts, answers, arguments and results, without secrets."
+        False,
+        title="Send contents",
+        description="Also send prompts, answers, arguments and results, without secrets.",
     )
 
     @field_validator("semconv", mode="before")

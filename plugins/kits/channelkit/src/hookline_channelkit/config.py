@@ -37,15 +37,26 @@ class Credential:
     create_hint: str
     source: str
 
-    def field(self, default: Any = SecretStr(""), **extra: Any) -> Any:  # noqa: B008
+    def field(
+        self,
+        default: Any = SecretStr(""),  # noqa: B008
+        *,
+        title: str = "",
+        description: str = "",
+        **extra: Any,
+    ) -> Any:
         """Return the field of the settings.
 
-        ``extra`` is for ``hookline init``: ``guide``, ``link``, and ``ask`` for a value that is not
-        secret.
+        ``title`` and ``description`` are made from the texts above; given as literals, they are
+        translated too. ``extra`` is for ``hookline init``: ``guide``, ``link``, and ``ask`` for a
+        value that is not secret.
         """
-        description = f"The {self.label}, from {self.source}; default: ${self.env_var}."
+        title = title or f"{self.label[:1].upper()}{self.label[1:]}"
+        about = f"The {self.label}, from {self.source}; default: ${self.env_var}."
         extra = {"env": self.env_var, **extra}
-        return Field(default=default, description=description, json_schema_extra=extra)
+        return Field(
+            default=default, title=title, description=description or about, json_schema_extra=extra
+        )
 
     def value(self, config: BaseModel, host: Host) -> str:
         """Return the value from config, else from the environment; empty if there is none."""
@@ -83,25 +94,40 @@ class ChannelConfig(BaseModel):
     """The credentials of the account; each has a field of its name."""
 
     stream: bool = Field(
-        default=True, description="Show answers while they are written, by editing a message."
+        default=True,
+        title="Show answers as they are written",
+        description="Show answers while they are written, by editing a message.",
     )
     edit_every: float = Field(
-        default=1.5, ge=0.2, description="Minimum seconds between two edits of a message."
+        default=1.5,
+        ge=0.2,
+        title="Edit interval (seconds)",
+        description="Minimum seconds between two edits of a message.",
     )
     groups: Literal["mention", "always"] = Field(
         default="mention",
+        title="Answers in groups",
         description="In groups, answer only messages addressed to the bot, or all that it sees.",
     )
     commands: dict[str, str] | None = Field(
         default=None,
+        title="Command menu",
         description=(
             "The command menu, as names with descriptions; null: the usual commands; {}: leave it "
             "unchanged."
         ),
     )
-    max_bytes: int = Field(default=20_000_000, ge=1, description="Maximum size of a received file.")
+    max_bytes: int = Field(
+        default=20_000_000,
+        ge=1,
+        title="Received file size (bytes)",
+        description="Maximum size of a received file.",
+    )
     keep_days: float | None = Field(
-        default=30.0, gt=0, description="Days that received files are kept; null: forever."
+        default=30.0,
+        gt=0,
+        title="Keep received files (days)",
+        description="Days that received files are kept; null: forever.",
     )
 
     def account(self, host: Host) -> Mapping[str, str]:
@@ -120,8 +146,12 @@ class ChannelConfigWithBots(ChannelConfig):
 
     bots: Literal["none", "mentions"] = Field(
         default="none",
+        title="Messages from other bots",
         description="Messages from other bots: accept none, or those that mention this bot.",
     )
     bot_messages: int = Field(
-        default=10, ge=1, description="Maximum messages per hour from one bot in one chat."
+        default=10,
+        ge=1,
+        title="Messages per bot and hour",
+        description="Maximum messages per hour from one bot in one chat.",
     )

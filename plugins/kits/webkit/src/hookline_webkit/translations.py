@@ -16,6 +16,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -34,12 +35,13 @@ ARGUMENTS: dict[str, set[int | str]] = {
     "Check": {0, "name"},
     "CheckResult": {1, 2, "detail", "fix"},
     "Deny": {0, "reason"},
-    "Field": {"description"},
+    "Field": {"title", "description"},
     "N_": {0},
     "OfferedScope": {0, "label"},
+    "field": {"title", "description"},
 }
 """Calls in Python with arguments that are finished text: constants, f-strings, and these after
-``if`` and ``else``."""
+``if`` and ``else``; in a class, also the docstring of an attribute whose ``Field`` has a title."""
 SHELL = re.compile(r"(?:chmod|hookline|pip) [^,]*")
 """A command to run, the same in every language."""
 SUMMARY = re.compile(r"^Hookline [a-z]+: ")
@@ -76,10 +78,23 @@ def _finished_texts(node: ast.AST) -> Iterator[str]:
         given = [*enumerate(node.args), *((one.arg, one.value) for one in node.keywords)]
         for name, value in given:
             yield from _texts(value) if name in known else ()
+    if isinstance(node, ast.ClassDef):
+        yield from _help_of_settings(node)
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return
     if any(map(_is_slash_command, node.decorator_list)):
         yield (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+def _help_of_settings(model: ast.ClassDef) -> Iterator[str]:
+    """Yield the docstrings below the settings of a class."""
+    for setting, below in pairwise(model.body):
+        if not isinstance(setting, ast.AnnAssign) or not isinstance(setting.value, ast.Call):
+            continue
+        is_titled = any(one.arg == "title" for one in setting.value.keywords)
+        text = getattr(below.value, "value", "") if isinstance(below, ast.Expr) else ""
+        if is_titled and isinstance(text, str) and text:
+            yield " ".join(text.split())
 
 
 def _is_slash_command(decorator: ast.expr) -> bool:

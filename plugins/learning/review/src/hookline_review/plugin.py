@@ -44,8 +44,15 @@ COMPACTION_TIMEOUT = 100.0
 class ReviewConfig(BaseModel):
     """Limits of reviews."""
 
-    timeout: float = Field(default=300.0, gt=0, description="Maximum seconds for one review.")
-    keep_days: float = Field(default=7.0, ge=0, description="Days that reviews are kept.")
+    timeout: float = Field(
+        default=300.0,
+        gt=0,
+        title="Review timeout (seconds)",
+        description="Maximum seconds for one review.",
+    )
+    keep_days: float = Field(
+        default=7.0, ge=0, title="Retention (days)", description="Days that reviews are kept."
+    )
 
 
 @dataclass(slots=True)

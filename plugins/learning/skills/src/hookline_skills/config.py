@@ -13,39 +13,74 @@ TEAM_STORES = "`postgres` or a git repository: git+ssh://…, git+file:///… or
 class SkillsConfig(BaseModel):
     """Limits on listing, matching, learning and archiving skills, and the team's store."""
 
-    matches: int = Field(3, ge=0, description="Maximum number of skills added to one message.")
+    matches: int = Field(
+        3,
+        ge=0,
+        title="Skills per message",
+        description="Maximum number of skills added to one message.",
+    )
     threshold: float = Field(
-        0.18, ge=0, le=1, description="Minimum score at which a skill matches a message, 0 to 1."
+        0.18,
+        ge=0,
+        le=1,
+        title="Minimum match score",
+        description="Minimum score at which a skill matches a message, 0 to 1.",
     )
     budget_tokens: int = Field(
-        16_000, ge=0, description="Maximum tokens of all skills added to one message."
+        16_000,
+        ge=0,
+        title="Skills per message (tokens)",
+        description="Maximum tokens of all skills added to one message.",
     )
     index_max_chars: int = Field(
-        4_000, ge=0, description="Maximum characters of the list of skills in the prompt."
+        4_000,
+        ge=0,
+        title="Skill list in the prompt (characters)",
+        description="Maximum characters of the list of skills in the prompt.",
     )
     skill_max_chars: int = Field(
-        24_000, ge=500, description="Maximum characters of a SKILL.md written by the agent."
+        24_000,
+        ge=500,
+        title="SKILL.md (characters)",
+        description="Maximum characters of a SKILL.md written by the agent.",
     )
     max_agent_skills: int = Field(
-        25, ge=1, description="Maximum number of skills made by the agent."
+        25,
+        ge=1,
+        title="Skills made by the agent",
+        description="Maximum number of skills made by the agent.",
     )
     writers: Literal["everyone", "operator"] = Field(
-        "operator", description="Whose chats may lead the agent to write skills."
+        "operator",
+        title="Who may cause new skills",
+        description="Whose chats may lead the agent to write skills.",
     )
     allow_editing_hand_written: bool = Field(
-        False, description="Allow the agent to change skills it did not make."
+        False,
+        title="Edit hand-written skills",
+        description="Allow the agent to change skills it did not make.",
     )
     archive_after_days: float = Field(
-        30, gt=0, description="Days without use after which the agent's skills are archived."
+        30,
+        gt=0,
+        title="Archive unused skills after (days)",
+        description="Days without use after which the agent's skills are archived.",
     )
-    versions: int = Field(20, ge=1, description="Versions kept of each skill.")
+    versions: int = Field(
+        20, ge=1, title="Versions per skill", description="Versions kept of each skill."
+    )
     team: str | None = Field(
         None,
+        title="Team library",
         description=(
             "Where the team keeps its skills: `postgres` (the configured store) or `git+URL`."
         ),
     )
-    trust: list[str] = Field([], description="Public keys of the reviewers whose approvals count.")
+    trust: list[str] = Field(
+        [],
+        title="Trusted reviewers",
+        description="Public keys of the reviewers whose approvals count.",
+    )
 
     @field_validator("team")
     @classmethod

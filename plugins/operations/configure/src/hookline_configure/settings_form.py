@@ -39,6 +39,7 @@ class SettingInput:
 
     name: str
     kind: Kind
+    title: str
     help: str
     default: Any
     required: bool
@@ -65,12 +66,14 @@ class SettingInput:
         value: Any = self.text if given is None else given
         if self.kind == "secret":
             value = bool(self.is_written and self.written)
-        label = _label(self.name)
+        label = translate(self.title)
         choices = list(dict.fromkeys([*([""] if self.may_be_null else []), *self.choices]))
         kind: Kind = self.kind
         if kind == "text" and (len(str(value)) > MULTILINE_CHARS or "\n" in str(value)):
             kind = "long"
-        return Field(self.name, label, kind, value, choices, self._help(), self.required, error)
+        texts = (self._help(), self.required, error)
+        key = self.name if self.title != self.name else ""
+        return Field(self.name, label, kind, value, choices, *texts, key=key)
 
     def _help(self) -> str:
         text = translate(self.help.rstrip())
@@ -142,7 +145,8 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
         yield SettingInput(
             name,
             kind,
-            str(one.get("description", "")),
+            _title(name, one),
+            " ".join(str(one.get("description", "")).split()),
             one.get("default"),
             name in required,
             choices,
@@ -154,7 +158,17 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
     for name in [key for key in given if key not in fields and key != "enabled"]:
         note = t("The plugin does not know this key.")
         yield SettingInput(
-            str(name), "yaml", note, None, False, (), True, True, given[name], known[name]
+            str(name),
+            "yaml",
+            str(name),
+            note,
+            None,
+            False,
+            (),
+            True,
+            True,
+            given[name],
+            known[name],
         )
 
 
@@ -196,8 +210,11 @@ def _number(text: str) -> str:
     return text
 
 
-def _label(name: str) -> str:
-    """Return a key as words: ``public_url`` is "Public URL"."""
+def _title(name: str, field: Mapping[str, Any]) -> str:
+    """Return the title of a setting, or its key as words: ``public_url`` is "Public URL"."""
+    title = str(field.get("title", ""))
+    if title and title != name.replace("_", " ").title():  # else pydantic made it from the key
+        return title
     words = [one.upper() if one in ACRONYMS else one for one in name.split("_")]
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 

@@ -43,9 +43,12 @@ class InsightsConfig(BaseModel):
 
     prices: dict[str, OwnPrice] = Field(
         default_factory=dict,
+        title="Your own prices",
         description=(
             "Your own prices by model, such as {gpt-5: {input: 1.25, output: 10}}; they override "
             "all price lists."
         ),
     )
-    currency: str = Field("$", max_length=8, description="Currency sign shown before amounts.")
+    currency: str = Field(
+        "$", max_length=8, title="Currency sign", description="Currency sign shown before amounts."
+    )

@@ -33,12 +33,27 @@ PAGE = "web"
 class InspectConfig(BaseModel):
     """Limits for traces."""
 
-    trace_turns: int = Field(200, ge=1, description="Maximum traced turns kept.")
-    trace_bytes: int = Field(
-        2_000_000, ge=10_000, description="Maximum bytes of all traces together."
+    trace_turns: int = Field(
+        200, ge=1, title="Traced turns kept", description="Maximum traced turns kept."
     )
-    trace_steps: int = Field(1000, ge=10, description="Maximum steps recorded of one turn.")
-    trace_chars: int = Field(300, ge=20, description="Maximum characters kept of a reason.")
+    trace_bytes: int = Field(
+        2_000_000,
+        ge=10_000,
+        title="Size of all traces (bytes)",
+        description="Maximum bytes of all traces together.",
+    )
+    trace_steps: int = Field(
+        1000,
+        ge=10,
+        title="Steps per traced turn",
+        description="Maximum steps recorded of one turn.",
+    )
+    trace_chars: int = Field(
+        300,
+        ge=20,
+        title="Length of reasons (characters)",
+        description="Maximum characters kept of a reason.",
+    )
 
 
 class Inspect(Plugin[InspectConfig]):

@@ -30,7 +30,10 @@ class JobsConfig(BaseModel):
     """How often due jobs are checked."""
 
     look_every: float = Field(
-        default=60.0, ge=0.01, description="Seconds between checks for due jobs."
+        default=60.0,
+        ge=0.01,
+        title="Check interval (seconds)",
+        description="Seconds between checks for due jobs.",
     )
 
 

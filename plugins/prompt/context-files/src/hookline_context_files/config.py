@@ -12,14 +12,28 @@ class ContextFilesConfig(BaseModel):
     context_max_chars: int = Field(
         CONTEXT_MAX_CHARS,
         ge=1,
+        title="Context files (characters)",
         description="Maximum characters of project, global and per-chat files together.",
     )
-    soul_max_chars: int = Field(SOUL_MAX_CHARS, ge=1, description="Maximum characters of SOUL.md.")
+    soul_max_chars: int = Field(
+        SOUL_MAX_CHARS,
+        ge=1,
+        title="SOUL.md (characters)",
+        description="Maximum characters of SOUL.md.",
+    )
     head_share: float = Field(
-        0.7, ge=0, le=1, description="Share of its space that the start of a long file gets."
+        0.7,
+        ge=0,
+        le=1,
+        title="Share for the start of a file",
+        description="Share of its space that the start of a long file gets.",
     )
     tail_share: float = Field(
-        0.2, ge=0, le=1, description="Share of its space that the end of a long file gets."
+        0.2,
+        ge=0,
+        le=1,
+        title="Share for the end of a file",
+        description="Share of its space that the end of a long file gets.",
     )
 
     @model_validator(mode="after")

@@ -38,10 +38,12 @@ class ReasoningConfig(BaseModel):
 
     default: Level | None = Field(
         None,
+        title="Default level",
         description="Level for chats that have none of their own; null leaves it to the model.",
     )
     models: dict[str, Style] = Field(
         default_factory=dict,
+        title="Additional models",
         description=(
             "Models missing from the built-in list or wrong in it: a pattern for provider/model, "
             "and its style (effort, effort-always, openrouter, anthropic-adaptive, "

@@ -35,11 +35,13 @@ class FallbackConfig(BaseModel):
     rest: float = Field(
         default=60.0,
         ge=0,
+        title="Pause after a failure (seconds)",
         description="Seconds that a failing model is left out; longer if the provider asks for it.",
     )
     retry_seconds: float = Field(
         default=5.0,
         ge=0,
+        title="Retry for (seconds)",
         description=(
             "Seconds for which a failing model is retried before the next one is used; the last "
             "one is retried for its provider's `retry_seconds`."

@@ -18,36 +18,53 @@ EVERYBODY = "*"
 class AccessConfig(BaseModel):
     """Who may write, who is admin, and the limits of pairing."""
 
-    admins: list[str] = Field(default=[], description="Admins, each as CHANNEL:USER.")
+    admins: list[str] = Field(
+        default=[], title="Admins", description="Admins, each as CHANNEL:USER."
+    )
     allow: list[str] = Field(
         default=[],
+        title="Allowed people",
         description="People who may write, each as CHANNEL:USER; CHANNEL:* for everyone there.",
     )
     auditors: list[str] = Field(
         default=[],
+        title="Auditors",
         description="People who may only read the audit log and usage, each as CHANNEL:USER.",
     )
     os_users: dict[str, Literal["operator", "admin", "member", "auditor"]] = Field(
         default={},
+        title="System accounts",
         description=(
             "System accounts that use Hookline through sudo, each with its role on the command "
             "line."
         ),
     )
     code_minutes: float = Field(
-        default=10.0, gt=0, le=1440, description="Minutes that a pairing code is valid."
+        default=10.0,
+        gt=0,
+        le=1440,
+        title="Pairing code lifetime (minutes)",
+        description="Minutes that a pairing code is valid.",
     )
     codes_per_day: int = Field(
-        default=5, ge=0, description="Maximum pairing codes for one person in 24 hours."
+        default=5,
+        ge=0,
+        title="Pairing codes per person and day",
+        description="Maximum pairing codes for one person in 24 hours.",
     )
     open_codes: int = Field(
         default=1000,
         ge=0,
         le=5000,
+        title="Open pairing codes per channel",
         description="Maximum open pairing codes per channel; beyond that, let people in by name.",
     )
     claim_minutes: float = Field(
-        default=60.0, gt=0, le=1440, description="Minutes that a claim code is valid."
+        default=60.0,
+        gt=0,
+        le=1440,
+        title="Claim code lifetime (minutes)",
+        description="Minutes that a claim code is valid.",
     )
     _faults: list[str] = PrivateAttr(default_factory=list)
     _admins: frozenset[str] = PrivateAttr(default=frozenset())

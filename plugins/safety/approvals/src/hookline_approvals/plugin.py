@@ -60,6 +60,7 @@ class ApprovalsConfig(BaseModel):
     expires: Annotated[timedelta, BeforeValidator(read_duration)] = Field(
         default=timedelta(hours=24),
         gt=timedelta(0),
+        title="Time to answer",
         description="How long a question on a channel or the page can be answered, such as 24h.",
     )
 

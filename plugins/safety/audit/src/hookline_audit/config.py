@@ -29,10 +29,21 @@ class AuditConfig(BaseModel):
 
     key: SecretStr | None = Field(
         default=None,
+        title="Audit key",
         description=(
             "32 bytes in base64, from which all keys are derived; null: the file "
             "plugins/audit/key. All machines on one database need the same key."
         ),
     )
-    keep_days: int = Field(default=400, ge=1, le=36500, description="Days that entries are kept.")
-    checkpoints: CheckpointConfig = CheckpointConfig()
+    keep_days: int = Field(
+        default=400,
+        ge=1,
+        le=36500,
+        title="Retention (days)",
+        description="Days that entries are kept.",
+    )
+    checkpoints: CheckpointConfig = Field(
+        CheckpointConfig(),
+        title="Signed checkpoints",
+        description="Where signed checkpoints are sent, in addition to the home.",
+    )

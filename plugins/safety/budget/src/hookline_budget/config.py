@@ -17,13 +17,16 @@ class BudgetConfig(BaseModel):
 
     daily_tokens_per_chat: TokenLimit = Field(
         None,
+        title="Daily tokens per chat",
         description=(
             "Tokens per day for one chat: a number, or unlimited. Default: 2,000,000 on network "
             "channels, unlimited in the terminal."
         ),
     )
     daily_tokens: TokenLimit = Field(
-        None, description="Tokens per day for all chats together: a number, or unlimited (default)."
+        None,
+        title="Daily tokens in total",
+        description="Tokens per day for all chats together: a number, or unlimited (default).",
     )
 
     def chat_limit(self, channel: str) -> int | None:

@@ -11,17 +11,23 @@ class PermissionsConfig(BaseModel):
     """Settings under ``plugins: {permissions: …}``."""
 
     mode: Literal["ask", "auto", "plan"] = Field(
-        default="auto", description="Mode of new sessions."
+        default="auto", title="Mode of new sessions", description="Mode of new sessions."
     )
 
     allow: list[str] = Field(
-        default_factory=list, description="Rules for calls that run without asking."
+        default_factory=list,
+        title="Always allow",
+        description="Rules for calls that run without asking.",
     )
     ask: list[str] = Field(
-        default_factory=list, description="Rules for calls that need your approval."
+        default_factory=list,
+        title="Always ask",
+        description="Rules for calls that need your approval.",
     )
     deny: list[str] = Field(
-        default_factory=list, description="Rules for calls that are always denied."
+        default_factory=list,
+        title="Always deny",
+        description="Rules for calls that are always denied.",
     )
 
     @field_validator("mode", mode="before")

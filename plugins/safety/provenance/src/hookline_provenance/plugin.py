@@ -78,10 +78,14 @@ class ProvenanceConfig(BaseModel):
 
     trust: TrustSettings = Field(
         default_factory=TrustSettings,
+        title="Trusted sources and recipients",
         description="Who may receive messages without asking, and whose text is trusted.",
     )
     proposal_days: float = Field(
-        default=14.0, gt=0, description="Days after which a proposal expires."
+        default=14.0,
+        gt=0,
+        title="Proposal lifetime (days)",
+        description="Days after which a proposal expires.",
     )
 
 

@@ -10,10 +10,18 @@ from .spans import KINDS, Kind
 class RedactConfig(BaseModel):
     """What is redacted, and whether replies are."""
 
-    region: str = Field("US", description="Country code for phone numbers written without one.")
-    kinds: list[Kind] = Field(list(KINDS), description="Kinds of data to replace; others are kept.")
+    region: str = Field(
+        "US",
+        title="Default country",
+        description="Country code for phone numbers written without one.",
+    )
+    kinds: list[Kind] = Field(
+        list(KINDS), title="Redacted data", description="Kinds of data to replace; others are kept."
+    )
     outbound: bool = Field(
-        False, description="Also redact replies; they then appear only when complete."
+        False,
+        title="Redact replies",
+        description="Also redact replies; they then appear only when complete.",
     )
 
     @field_validator("region")

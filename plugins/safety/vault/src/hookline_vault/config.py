@@ -32,12 +32,17 @@ class VaultConfig(BaseModel):
 
     key: str = Field(
         "auto",
+        title="Source of the key",
         description=(
             "Where the key is: environment, systemd, file, keyring, hashicorp, passphrase, or "
             "another installed source; auto: the first that has it."
         ),
     )
-    file: str | None = Field(None, description="The key file; null: vault.key in the home.")
+    file: str | None = Field(
+        None, title="Key file", description="The key file; null: vault.key in the home."
+    )
     hashicorp: HashicorpConfig = Field(
-        default_factory=HashicorpConfig, description="Settings for the source hashicorp."
+        default_factory=HashicorpConfig,
+        title="HashiCorp Vault",
+        description="Settings for the source hashicorp.",
     )

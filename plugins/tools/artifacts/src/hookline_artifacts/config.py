@@ -8,10 +8,27 @@ from pydantic import BaseModel, Field, model_validator
 class ArtifactsConfig(BaseModel):
     """How much of a result is shown, and how long all of it is stored. Sizes are code points."""
 
-    max_chars: int = Field(4_000, ge=1, description="Longer results, in characters, are shortened.")
-    head: int = Field(1_500, ge=0, description="Characters shown from the beginning.")
-    tail: int = Field(500, ge=0, description="Characters shown from the end.")
-    ttl_hours: float = Field(24, gt=0, description="Hours that the full text is kept.")
+    max_chars: int = Field(
+        4_000,
+        ge=1,
+        title="Shorten results above (characters)",
+        description="Longer results, in characters, are shortened.",
+    )
+    head: int = Field(
+        1_500,
+        ge=0,
+        title="Shown from the beginning (characters)",
+        description="Characters shown from the beginning.",
+    )
+    tail: int = Field(
+        500,
+        ge=0,
+        title="Shown from the end (characters)",
+        description="Characters shown from the end.",
+    )
+    ttl_hours: float = Field(
+        24, gt=0, title="Retention (hours)", description="Hours that the full text is kept."
+    )
 
     @model_validator(mode="after")
     def _check_sizes(self) -> ArtifactsConfig:

@@ -42,20 +42,48 @@ class ConnectionConfig(BaseModel):
 class DatabasesConfig(StandaloneEntries):
     """Settings under ``plugins: {databases: …}``."""
 
-    connections: dict[str, ConnectionConfig] = Field(default_factory=dict)
-    """The databases by name."""
-    timeout_seconds: float = Field(15.0, gt=0, le=300)
-    """Seconds that a statement may run."""
-    lock_seconds: float = Field(2.0, gt=0, le=60)
-    """Seconds that it may wait for a lock."""
-    max_rows: int = Field(500, ge=1, le=100_000)
-    """Rows fetched of a result."""
-    max_bytes: int = Field(262_144, ge=1_024, le=50_000_000)
-    """Bytes fetched of a result."""
-    max_shown: int = Field(50, ge=1, le=500)
-    """Rows that the model reads at once; all are stored as CSV."""
-    max_cost: float = Field(10_000_000.0, gt=0)
-    """The planner's cost above which a query needs approval (PostgreSQL, MariaDB, MySQL)."""
+    connections: dict[str, ConnectionConfig] = Field(
+        default_factory=dict, title="Databases", description="The databases by name."
+    )
+    timeout_seconds: float = Field(
+        15.0,
+        gt=0,
+        le=300,
+        title="Statement timeout (seconds)",
+        description="Seconds that a statement may run.",
+    )
+    lock_seconds: float = Field(
+        2.0,
+        gt=0,
+        le=60,
+        title="Lock timeout (seconds)",
+        description="Seconds that it may wait for a lock.",
+    )
+    max_rows: int = Field(
+        500, ge=1, le=100_000, title="Rows per result", description="Rows fetched of a result."
+    )
+    max_bytes: int = Field(
+        262_144,
+        ge=1_024,
+        le=50_000_000,
+        title="Result size (bytes)",
+        description="Bytes fetched of a result.",
+    )
+    max_shown: int = Field(
+        50,
+        ge=1,
+        le=500,
+        title="Rows shown to the model",
+        description="Rows that the model reads at once; all are stored as CSV.",
+    )
+    max_cost: float = Field(
+        10_000_000.0,
+        gt=0,
+        title="Query cost without approval",
+        description=(
+            "The planner's cost above which a query needs approval (PostgreSQL, MariaDB, MySQL)."
+        ),
+    )
 
     standalone: ClassVar[str] = "connections"
 

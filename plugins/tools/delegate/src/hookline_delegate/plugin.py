@@ -39,12 +39,25 @@ class DelegateConfig(BaseModel):
     """Limits of sub-agents."""
 
     parallel: int = Field(
-        default=3, ge=1, le=16, description="Maximum sub-agents at a time in one turn."
+        default=3,
+        ge=1,
+        le=16,
+        title="Sub-agents at a time",
+        description="Maximum sub-agents at a time in one turn.",
     )
     max_iterations: int = Field(
-        default=30, ge=1, le=1000, description="Maximum model calls of one sub-agent."
+        default=30,
+        ge=1,
+        le=1000,
+        title="Model calls per sub-agent",
+        description="Maximum model calls of one sub-agent.",
     )
-    timeout: float = Field(default=900.0, gt=0, description="Maximum seconds for one sub-agent.")
+    timeout: float = Field(
+        default=900.0,
+        gt=0,
+        title="Sub-agent timeout (seconds)",
+        description="Maximum seconds for one sub-agent.",
+    )
 
 
 class Delegate(Plugin[DelegateConfig]):

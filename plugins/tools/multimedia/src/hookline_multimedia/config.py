@@ -60,27 +60,29 @@ class TranscriptionConfig(ServiceConfig):
 class MultimediaConfig(_Settings):
     """The services, and what may be read and sent to them."""
 
-    base_url: BaseUrl | None = None
+    base_url: BaseUrl | None = Field(None, title="Service address")
     """Address of every service without its own; null: the provider openai's."""
-    api_key: SecretStr | None = None
+    api_key: SecretStr | None = Field(None, title="API key")
     """Key of every service there; null: the provider openai's, if base_url is null too."""
-    image: ImageConfig | Literal[False] = ImageConfig()
+    image: ImageConfig | Literal[False] = Field(ImageConfig(), title="Image generation")
     """The service that makes pictures; false: none."""
-    vision: VisionConfig | Literal[False] = VisionConfig()
+    vision: VisionConfig | Literal[False] = Field(VisionConfig(), title="Image description")
     """The service that describes pictures; false: none."""
-    speech: SpeechConfig | Literal[False] = SpeechConfig()
+    speech: SpeechConfig | Literal[False] = Field(SpeechConfig(), title="Text to speech")
     """The service that reads text aloud; false: none."""
-    transcription: TranscriptionConfig | Literal[False] = TranscriptionConfig()
+    transcription: TranscriptionConfig | Literal[False] = Field(
+        TranscriptionConfig(), title="Transcription"
+    )
     """The service that transcribes recordings; false: none."""
-    allowed_read_dirs: list[Path] = []
+    allowed_read_dirs: list[Path] = Field([], title="More readable folders")
     """Folders outside the workspace whose pictures and recordings may be read."""
-    max_image_bytes: Bytes = 20_000_000
+    max_image_bytes: Bytes = Field(20_000_000, title="Picture size (bytes)")
     """Bytes of a picture at most."""
-    max_audio_bytes: Bytes = 25_000_000
+    max_audio_bytes: Bytes = Field(25_000_000, title="Recording size (bytes)")
     """Bytes of a recording at most."""
-    timeout: Annotated[float, Field(gt=0, le=600)] = 120.0
+    timeout: Annotated[float, Field(gt=0, le=600)] = Field(120.0, title="Request timeout (seconds)")
     """Seconds for one request, repeats included."""
-    max_retries: Annotated[int, Field(ge=0, le=10)] = 2
+    max_retries: Annotated[int, Field(ge=0, le=10)] = Field(2, title="Retries")
     """Repeats after 408, 409, 429, 5xx or a lost connection."""
-    keep_days: Annotated[float, Field(gt=0)] = 30.0
+    keep_days: Annotated[float, Field(gt=0)] = Field(30.0, title="Keep generated files (days)")
     """Days after which files that were made are deleted."""

@@ -57,18 +57,41 @@ class SandboxConfig(BaseModel):
 class ShellConfig(BaseModel):
     """Settings under ``plugins: {shell: …}``. Times are in seconds, sizes in characters."""
 
-    timeout: float = Field(120, gt=0)
-    """How long a command may run by default."""
-    max_timeout: float = Field(600, gt=0)
-    """Longest timeout of a call."""
-    max_output: int = Field(1_000_000, ge=1_000)
-    """Characters of output that are kept, half from the start and half from the end."""
-    env_allow: list[str] = Field(default_factory=list)
-    """Variables that commands see besides those of the packaged list."""
-    dangerous_patterns: list[str] = Field(default_factory=default_patterns)
-    """Regular expressions; a command in which one matches needs approval."""
-    sandbox: SandboxConfig = Field(default_factory=SandboxConfig)
-    """Whether and how commands are sandboxed."""
+    timeout: float = Field(
+        120,
+        gt=0,
+        title="Command timeout (seconds)",
+        description="How long a command may run by default.",
+    )
+    max_timeout: float = Field(
+        600,
+        gt=0,
+        title="Longest command timeout (seconds)",
+        description="Longest timeout of a call.",
+    )
+    max_output: int = Field(
+        1_000_000,
+        ge=1_000,
+        title="Output kept (characters)",
+        description=(
+            "Characters of output that are kept, half from the start and half from the end."
+        ),
+    )
+    env_allow: list[str] = Field(
+        default_factory=list,
+        title="Environment variables",
+        description="Variables that commands see besides those of the packaged list.",
+    )
+    dangerous_patterns: list[str] = Field(
+        default_factory=default_patterns,
+        title="Dangerous commands",
+        description="Regular expressions; a command in which one matches needs approval.",
+    )
+    sandbox: SandboxConfig = Field(
+        default_factory=SandboxConfig,
+        title="Sandbox",
+        description="Whether and how commands are sandboxed.",
+    )
 
     @field_validator("dangerous_patterns")
     @classmethod

@@ -9,5 +9,8 @@ class ToolCacheConfig(BaseModel):
     """The size of the cache."""
 
     max_bytes: int = Field(
-        16_000_000, ge=0, description="Maximum bytes of all results together; 0: off."
+        16_000_000,
+        ge=0,
+        title="Cache size (bytes)",
+        description="Maximum bytes of all results together; 0: off.",
     )

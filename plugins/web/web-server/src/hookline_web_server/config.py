@@ -22,25 +22,35 @@ class TlsConfig(BaseModel):
 class WebServerConfig(BaseModel):
     """Where to listen, and the names of the server."""
 
-    listen: str = Field(default="127.0.0.1:8780", description="host:port to listen on.")
+    listen: str = Field(
+        default="127.0.0.1:8780", title="Listen address", description="host:port to listen on."
+    )
     public_url: str | None = Field(
         default=None,
+        title="Public address",
         description=(
             "The address people open, if it is not http://LISTEN, such as https://example.org "
             "behind a proxy."
         ),
     )
     hosts: list[str] = Field(
-        default=[], description="More host names to accept, with or without a port."
+        default=[],
+        title="Additional host names",
+        description="More host names to accept, with or without a port.",
     )
     trusted_proxies: list[str] = Field(
         default=[],
+        title="Trusted proxies",
         description="Addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto are trusted.",
     )
-    tls: TlsConfig | None = Field(default=None, description="Serve HTTPS without a proxy.")
+    tls: TlsConfig | None = Field(
+        default=None, title="HTTPS certificate", description="Serve HTTPS without a proxy."
+    )
     insecure_http: bool = Field(
-        default=False, description="Let other machines connect without encryption."
+        default=False,
+        title="Allow unencrypted connections",
+        description="Let other machines connect without encryption.",
     )
 
     @field_validator("listen")

@@ -41,6 +41,7 @@ class WebUiConfig(BaseModel):
 
     share: Sharing = Field(
         default="operators",
+        title="Who may share chats",
         description=(
             "Who may share chats by a read-only link: operators, everyone, or false for no one."
         ),
@@ -48,6 +49,7 @@ class WebUiConfig(BaseModel):
     push_contact: str = Field(
         default="",
         pattern="^(|mailto:.+|https://.+)$",
+        title="Push contact",
         description="Contact for push services: mailto:… or https://…; some require one.",
     )
 
