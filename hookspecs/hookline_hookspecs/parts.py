@@ -188,6 +188,8 @@ class Route:
             ``key``, or ``none`` if the handler does its own authentication.
         page: its place in the navigation, if it is a page.
         max_bytes: the maximum size of the request body; a larger one is refused with status 413.
+        log: what a person did with it, in the log of changes: ``switched off plugin {name}``, with
+            the parameters of its path. Empty shows the method and the path.
     """
 
     method: str
@@ -196,6 +198,7 @@ class Route:
     auth: Literal["operator", "person", "key", "none"] = "operator"
     page: Page | None = None
     max_bytes: int = 1_000_000
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ server does not import it.
 """
 
 from .language import ENGLISH, N_, Language, format_number, language, speaking, t, tn, translate
+from .names import named, plain_name
 from .requests import (
     FLASH,
     IDENTITY,
@@ -40,6 +41,7 @@ from .views import (
     Group,
     Link,
     Markdown,
+    Named,
     Part,
     Redirect,
     Row,
@@ -82,6 +84,7 @@ __all__ = [
     "Link",
     "LoginLink",
     "Markdown",
+    "Named",
     "PageLink",
     "Paging",
     "Part",
@@ -110,7 +113,9 @@ __all__ = [
     "format_number",
     "identity",
     "language",
+    "named",
     "path_param",
+    "plain_name",
     "query_params",
     "read_form",
     "speaking",

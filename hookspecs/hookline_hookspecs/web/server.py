@@ -45,6 +45,7 @@ class WebChange:
         device: the id of their login.
         what: the request, such as ``POST /skills/x/archive``, or ``logged in``.
         status: the HTTP status of the response.
+        words: what they did, in the language of the page; empty if its route does not say.
     """
 
     at: float
@@ -52,6 +53,7 @@ class WebChange:
     device: str
     what: str
     status: int
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,14 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A name for people, with the id that commands and files use as its tooltip."""
+
+    text: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Timestamp:
     """A point in time as Unix time in seconds, shown in the reader's time zone."""
 
@@ -61,7 +69,7 @@ class Action:
     get: bool = False
 
 
-Cell: TypeAlias = "str | int | float | Link | Badge | Code | Timestamp | None"
+Cell: TypeAlias = "str | int | float | Link | Badge | Code | Named | Timestamp | None"
 """A table cell. Numbers are aligned to the right; None is an empty cell."""
 
 

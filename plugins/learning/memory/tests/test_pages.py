@@ -32,7 +32,7 @@ def table(view: View, title: str) -> Table:
 
 
 def _is_loss(what: str) -> bool:
-    return "forget" in what or "remove" in what
+    return "forgotten" in what or "removed" in what
 
 
 def first(view: View, title: str) -> list[Any]:
@@ -48,6 +48,15 @@ def test_operator_sees_all_and_a_person_their_own(site: PageClient) -> None:
     assert "Add a note or fact" not in site.text(own)
     assert "jazz" in site.text(site.get("/memory/log", PERSON))
     assert "Bern" not in site.text(site.get("/memory/log", PERSON))
+
+
+def test_log_says_in_words_what_changed_and_where(site: PageClient) -> None:
+    rows = site.get("/memory/log").parts[0].rows
+    assert [(row.cells[1], getattr(row.cells[2], "text", row.cells[2])) for row in rows] == [
+        ("Fact learned: Mia likes jazz", "mia (web page)"),
+        ("Fact learned: The cat is old", "Terminal"),
+        ("Note added: The office is in Bern", "Terminal"),
+    ]
 
 
 def test_search_filters_facts_and_notes(site: PageClient) -> None:

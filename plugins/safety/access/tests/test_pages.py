@@ -78,7 +78,7 @@ def table(view: View, title: str) -> Table:
 
 def people(site: PageClient) -> dict[Any, Any]:
     rows = table(site.get("/people"), "People").rows
-    return {row.cells[0]: getattr(row.cells[1], "text", "") for row in rows}
+    return {row.cells[0].id: getattr(row.cells[1], "text", "") for row in rows}
 
 
 def listener(h: Harness) -> Listener:
@@ -90,14 +90,14 @@ def test_waiting_person_is_let_in_and_may_write(make_site: Make) -> None:
     assert "No one is waiting" in site.text(site.get("/people"))
     code = code_in(chats.h.run(chats.say("ann", "hello")))
     row = table(site.get("/people"), "Pending requests").rows[0]
-    assert row.cells[0] == "fake:ann"
+    assert row.cells[0].id == "fake:ann"
     let_in = row.actions[0]
     assert let_in.fields == {"code": code}
-    assert site.post(let_in.path, dict(let_in.fields)).message == "fake:ann can write now."
+    assert site.post(let_in.path, dict(let_in.fields)).message == "ann (Fake) can write now."
     assert people(site) == {"fake:boss": "Admin", "fake:ann": "Member"}
     assert chats.h.run(chats.say("ann", "hello")) == "hi"
     assert site.post("/people/approve", {"code": "BBBBBBBB"}).tone == "warning"
-    assert "let in as member by web:owner" in site.text(site.get("/people/log"))
+    assert "let in as Member by owner (web page)" in site.text(site.get("/people/log"))
 
 
 def test_person_can_be_made_admin_blocked_and_removed(make_site: Make) -> None:

@@ -33,7 +33,9 @@ class Everything(Plugin):
     def register_routes(self, register: Callable[[Route], None]) -> None:
         for auth in ("operator", "person", "key", "none"):
             register(Route("GET", f"/{auth}", self.read, auth=auth, page=Page(auth)))
-            register(Route("POST", f"/{auth}", self.change, auth=auth, max_bytes=1000))
+            register(
+                Route("POST", f"/{auth}", self.change, auth=auth, max_bytes=1000, log=f"was {auth}")
+            )
         register(Route("GET", "/stream", self.stream, auth="person"))
         register(Route("GET", "/slow", self.slow, auth="person"))
         register(SiteRoute("POST", "/rated", self.change, auth="person", rate=3))

@@ -229,12 +229,12 @@ def test_audit_records_changes_without_bodies(serve: Serve) -> None:
         async with site.client() as owner, site.client("mia", "person") as mia:
             await owner.post("/everything/operator?token=secret", content=b"secret")
             await mia.post("/everything/person")
-            return [(one.person, one.what) for one in await site.server.changes()]
+            return [(one.person, one.what, one.words) for one in await site.server.changes()]
 
     assert serve(story) == [
-        ("web:owner", "POST /everything/operator"),
-        ("web:mia", "logged in"),
-        ("web:owner", "logged in"),
+        ("web:owner", "POST /everything/operator", "was operator"),
+        ("web:mia", "logged in", "logged in"),
+        ("web:owner", "logged in", "logged in"),
     ]
 
 

@@ -21,6 +21,7 @@ from hookline_hookspecs.web import (
     Identity,
     Link,
     Markdown,
+    Named,
     PageLink,
     Problem,
     Row,
@@ -32,6 +33,7 @@ from hookline_hookspecs.web import (
     TimelineStep,
     Timestamp,
     View,
+    named,
 )
 from hookline_web_ui.render import HtmlRenderer
 
@@ -68,7 +70,7 @@ EVERY_PART = [
         [EVIL],
         [
             Row(
-                [Link(EVIL, f"/{EVIL}"), Badge(EVIL), Code(EVIL), EVIL],
+                [Link(EVIL, f"/{EVIL}"), Badge(EVIL), Code(EVIL), EVIL, Named(EVIL, EVIL)],
                 [Action(EVIL, f"/{EVIL}", {EVIL: EVIL}, confirm=EVIL)],
                 detail=EVIL,
             )
@@ -190,6 +192,23 @@ def test_times_numbers_and_control_characters_are_formatted() -> None:
     assert "1,234,567" in page
     assert "0.25" in page
     assert 'a<span class="control">U+202E</span>b' in page
+
+
+@pytest.mark.parametrize(
+    ("id_", "name"),
+    [
+        ("web:mia", "mia (web page)"),
+        ("telegram:222", "222 (Telegram)"),
+        ("terminal:default", "Terminal"),
+        ("terminal", "Terminal"),
+        ("os:root", "root (command line)"),
+        ("config.yaml", "config.yaml"),
+        ("", ""),
+    ],
+)
+def test_person_or_chat_is_named_in_words_with_its_id_as_tooltip(id_: str, name: str) -> None:
+    page = render_page(Table(["A"], [Row([named(id_)])]))
+    assert f'<span title="{id_}">{name}</span>' in page
 
 
 def test_long_timeline_is_folded() -> None:

@@ -80,9 +80,14 @@ class SchedulePages:
             SiteRoute("GET", "/schedule", self.show, page=Page("Schedule", "Activity", order=70))
         )
         register(SiteRoute("GET", "/schedule/runs", self.runs))
-        register(SiteRoute("POST", "/schedule/add", self.add))
-        for name in ("pause", "resume", "run", "remove"):
-            register(SiteRoute("POST", f"/schedule/{{id}}/{name}", self._action(name)))
+        register(SiteRoute("POST", "/schedule/add", self.add, log=N_("added a job")))
+        for name, log in (
+            ("pause", N_("paused job {id}")),
+            ("resume", N_("resumed job {id}")),
+            ("run", N_("ran job {id}")),
+            ("remove", N_("removed job {id}")),
+        ):
+            register(SiteRoute("POST", f"/schedule/{{id}}/{name}", self._action(name), log=log))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /schedule``"""

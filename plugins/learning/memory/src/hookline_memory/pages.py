@@ -22,6 +22,7 @@ from hookline_hookspecs.web import (
     Group,
     Identity,
     Link,
+    Named,
     Paging,
     Part,
     Problem,
@@ -39,6 +40,8 @@ from hookline_hookspecs.web import (
     create_tables,
     format_number,
     identity,
+    named,
+    plain_name,
     query_params,
     read_form,
     t,
@@ -60,6 +63,16 @@ MAX_LOG_ENTRIES = 10_000
 EVERY_CHAT = N_("every chat")
 """Shown as the chat of global notes."""
 KINDS = (N_("note"), N_("fact"))
+CHANGES = {
+    "note add": N_("Note added"),
+    "note replace": N_("Note changed"),
+    "note remove": N_("Note removed"),
+    "fact remember": N_("Fact learned"),
+    "fact update": N_("Fact confirmed"),
+    "fact replace": N_("Fact changed"),
+    "fact forget": N_("Fact forgotten"),
+}
+"""Kinds of changes in words; other plugins have their own as ``words``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +102,12 @@ class MemoryPages:
         page = Page("Memory", "Settings", order=50)
         register(SiteRoute("GET", "/memory", self.show, auth="person", page=page))
         register(SiteRoute("GET", "/memory/log", self.log, auth="person"))
-        register(SiteRoute("POST", "/memory/add", self.add))
-        register(SiteRoute("POST", "/memory/forget", self.forget, auth="person"))
-        register(SiteRoute("POST", "/memory/undo", self.undo, auth="person"))
+        log = N_("added a note or fact")
+        register(SiteRoute("POST", "/memory/add", self.add, log=log))
+        log = N_("removed a note or fact")
+        register(SiteRoute("POST", "/memory/forget", self.forget, "person", log=log))
+        log = N_("undid a change of memory")
+        register(SiteRoute("POST", "/memory/undo", self.undo, "person", log=log))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /memory[?q=WORDS]``"""
@@ -147,7 +163,7 @@ class MemoryPages:
                         row["text"],
                         Badge(row["category"]),
                         f"{round(100 * row['confidence'])}%",
-                        row["chat"],
+                        named(row["chat"]),
                         _from(row),
                         _when(row["at"]),
                     ],
@@ -221,7 +237,7 @@ class MemoryPages:
             [t("When"), t("Change"), t("Chat"), t("Source")],
             [
                 Row(
-                    [_when(row["at"]), _summary(row), row["chat"], _from(row)],
+                    [_when(row["at"]), _summary(row), _chat_cell(row), _from(row)],
                     [] if row["undone_by"] else [_undo_action(row)],
                     _details(row),
                 )
@@ -272,7 +288,7 @@ def _notes(notes: Sequence[Mapping[str, Any]], words: str) -> Table:
         [t("Note"), t("Chat"), t("Source"), t("Learned")],
         [
             Row(
-                [row["text"], row["chat"] or t(EVERY_CHAT), _from(row), _when(row["at"])],
+                [row["text"], _chat_cell(row), _from(row), _when(row["at"])],
                 [_forget_action("note", row, row["text"])],
             )
             for row in notes
@@ -286,11 +302,16 @@ def _profiles(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(
         [t("Chat"), t("Profile"), t("Updated")],
         [
-            Row([Link(row["chat"], build_path(row["kind"], chat=row["chat"])), row["text"]])
+            Row(
+                [
+                    Link(plain_name(row["chat"]), build_path(row["kind"], chat=row["chat"])),
+                    row["text"],
+                ]
+            )
             if row["at"] is None
             else Row(
                 [
-                    Link(row["chat"], build_path(row["kind"], chat=row["chat"])),
+                    Link(plain_name(row["chat"]), build_path(row["kind"], chat=row["chat"])),
                     one_line(row["text"], 300),
                     Timestamp(row["at"]),
                 ]
@@ -329,11 +350,20 @@ def _undo_action(row: Mapping[str, Any]) -> Action:
 def _summary(row: Mapping[str, Any]) -> str:
     """The changes of a log entry in one line."""
     changes = [
-        f"{change['kind']} {change['op']}: "
-        + one_line(str(change["after"] or change["before"] or ""), 120)
+        f"{change_words(change)}: " + one_line(str(change["after"] or change["before"] or ""), 120)
         for change in row["changes"]
     ]
-    return "; ".join(changes) + (" (undone)" if row["undone_by"] else "")
+    return "; ".join(changes) + (f" ({t('undone')})" if row["undone_by"] else "")
+
+
+def change_words(change: Mapping[str, Any]) -> str:
+    """What a change of the log did: ``Note added``."""
+    key = f"{change['kind']} {change['op']}"
+    return change.get("words") or t(CHANGES.get(key, key))
+
+
+def _chat_cell(row: Mapping[str, Any]) -> Named | str:
+    return named(row["chat"]) if row["chat"] else t(EVERY_CHAT)
 
 
 def _details(row: Mapping[str, Any]) -> str:
@@ -392,7 +422,7 @@ def _fields(
         Field(
             *("chat", t("Chat"), "choice", chosen, names),
             error=_at(wrong, "chat"),
-            labels={EVERY_CHAT: t(EVERY_CHAT)},
+            labels={**{name: plain_name(name) for name in names}, EVERY_CHAT: t(EVERY_CHAT)},
         ),
         Field("category", t("Category"), "choice", category, CATEGORIES),
         Field(

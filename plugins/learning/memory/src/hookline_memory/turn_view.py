@@ -7,6 +7,8 @@ import json
 from hookline_hookspecs import Host
 from hookline_hookspecs.web import Group, Link, Row, Table, Timestamp, View, t
 
+from .pages import change_words
+
 
 class TurnMemoryView:
     """Shows the changes of a turn (protocol ``TurnViews``)."""
@@ -20,7 +22,7 @@ class TurnMemoryView:
         cells = [
             Row(
                 [
-                    f"{change['kind']} {change['op']}",
+                    change_words(change),
                     str(change["after"] or change["before"] or ""),
                     row["origin"],
                     Timestamp(row["at"]),

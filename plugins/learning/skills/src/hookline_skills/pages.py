@@ -11,6 +11,7 @@ from typing import Any
 
 from hookline_hookspecs import HooklineError, Page, Route
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Badge,
@@ -71,14 +72,14 @@ class SkillPages:
         create_tables(self._parts.host, "pins")
         register(SiteRoute("GET", "/skills", self.list, page=Page("Skills", "Settings", order=60)))
         register(SiteRoute("GET", "/skills/{name}", self.show))
-        for name, handler in (
-            ("pin", self.pin),
-            ("unpin", self.unpin),
-            ("archive", self.archive),
-            ("restore", self.restore),
+        for name, handler, log in (
+            ("pin", self.pin, N_("pinned skill {name}")),
+            ("unpin", self.unpin, N_("unpinned skill {name}")),
+            ("archive", self.archive, N_("archived skill {name}")),
+            ("restore", self.restore, N_("restored skill {name}")),
         ):
-            register(SiteRoute("POST", f"/skills/{{name}}/{name}", handler))
-        register(Route("POST", "/install", self.install))
+            register(SiteRoute("POST", f"/skills/{{name}}/{name}", handler, log=log))
+        register(Route("POST", "/install", self.install, log=N_("installed a skill")))
 
     async def list(self, request: RequestLike) -> View:
         """``GET /skills[?q=WORDS]``"""

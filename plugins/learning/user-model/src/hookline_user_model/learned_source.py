@@ -39,6 +39,10 @@ class LearnedProfiles:
 
     async def log(self, limit: int) -> builtins.list[dict[str, Any]]:
         """Return the newest versions of all chats, newest first."""
+        from hookline_hookspecs.web import t
+
+        from .pages import change_label
+
         return [
             {
                 "number": f"{self.name}:{row['id']}",
@@ -49,6 +53,7 @@ class LearnedProfiles:
                     {
                         "kind": self.name,
                         "op": row["origin"],
+                        "words": t("Profile, {change}", change=change_label(row["origin"])),
                         "before": row["before"] or None,
                         "after": row["text"] or None,
                     }

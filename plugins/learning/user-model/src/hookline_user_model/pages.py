@@ -37,6 +37,7 @@ from hookline_hookspecs.web import (
     create_tables,
     format_number,
     identity,
+    plain_name,
     query_params,
     read_form,
     t,
@@ -76,13 +77,13 @@ class ProfilePages:
         """Register the pages and the targets of their forms."""
         create_tables(self._host, "version_by_id", id=0)
         register(SiteRoute("GET", PATH, self.show, auth="person"))
-        for name, handler in (
-            ("pin", self.pin),
-            ("unpin", self.unpin),
-            ("clear", self.clear),
-            ("restore", self.restore),
+        for name, handler, log in (
+            ("pin", self.pin, N_("pinned a line of a profile")),
+            ("unpin", self.unpin, N_("unpinned a line of a profile")),
+            ("clear", self.clear, N_("cleared a profile")),
+            ("restore", self.restore, N_("restored a profile")),
         ):
-            register(SiteRoute("POST", f"{PATH}/{name}", handler, auth="person"))
+            register(SiteRoute("POST", f"{PATH}/{name}", handler, auth="person", log=log))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /user-model[?chat=CHANNEL:ID]``"""
@@ -101,7 +102,9 @@ class ProfilePages:
             except InvalidChange as error:
                 text = f"{error}."
             if text:
-                link = Link(file.chat.label, build_path("user-model", chat=file.chat.label))
+                link = Link(
+                    plain_name(file.chat.label), build_path("user-model", chat=file.chat.label)
+                )
                 rows.append(Row([link, _short(text), len(text)]))
         empty = t("No profiles yet. Hookline writes one after a few messages in a chat.")
         table = Table([t("Chat"), t("Profile"), t("Characters")], rows, empty=empty)
@@ -117,7 +120,7 @@ class ProfilePages:
             present = await self._profiles.present(chat)
         except InvalidChange as error:
             problem = f"{error}."
-            return View(chat.label, [Text(problem, "warning")], "", _crumbs())
+            return View(plain_name(chat.label), [Text(problem, "warning")], "", _crumbs())
         versions = await self._profiles.versions(chat)
         label = {"chat": chat.label}
         parts: list[Part] = [
@@ -156,7 +159,11 @@ class ProfilePages:
         crumbs = _crumbs()
         status = 422 if pinning else 200
         return View(
-            chat.label, parts, t("What Hookline knows about this person."), crumbs, status=status
+            plain_name(chat.label),
+            parts,
+            t("What Hookline knows about this person."),
+            crumbs,
+            status=status,
         )
 
     async def pin(self, request: RequestLike) -> Redirect | View:
@@ -250,12 +257,7 @@ def _versions(versions: Sequence[ProfileVersion], label: dict[str, str]) -> Tabl
             Link(t("session"), build_path("sessions", one.session_id)) if one.session_id else None
         )
         back = [Action(t("Restore"), f"{PATH}/restore", fields)] if place else []
-        cells: list[Cell] = [
-            one.version,
-            Timestamp(one.created),
-            t(CHANGE_LABELS.get(one.origin, one.origin)),
-            link,
-        ]
+        cells: list[Cell] = [one.version, Timestamp(one.created), change_label(one.origin), link]
         rows.append(Row([*cells, _short(one.text) or t("(empty)")], back, one.text))
     columns = [t("Version"), t("When"), t("Change"), t("Session"), t("Text")]
     return Table(columns, rows, t("Versions"), t("No versions yet."))
@@ -269,3 +271,8 @@ def _short(text: str) -> str:
 def _sentence(error: Exception) -> str:
     text = str(error)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def change_label(origin: str) -> str:
+    """How a version came about: ``written by hand``."""
+    return t(CHANGE_LABELS.get(origin, origin))

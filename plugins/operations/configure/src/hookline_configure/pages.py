@@ -86,10 +86,13 @@ class PluginPages:
             SiteRoute("GET", "/plugins", self.overview, page=Page("Plugins", "Settings", order=30))
         )
         register(SiteRoute("GET", "/plugins/{name}", self.show))
-        register(SiteRoute("POST", "/plugins/{name}/settings", self.review))
-        register(SiteRoute("POST", "/plugins/{name}/confirm", self.confirm))
-        register(SiteRoute("POST", "/plugins/{name}/enable", self.enable))
-        register(SiteRoute("POST", "/plugins/{name}/disable", self.disable))
+        for name, handler, log in (
+            ("settings", self.review, N_("reviewed new settings of plugin {name}")),
+            ("confirm", self.confirm, N_("changed the settings of plugin {name}")),
+            ("enable", self.enable, N_("switched on plugin {name}")),
+            ("disable", self.disable, N_("switched off plugin {name}")),
+        ):
+            register(SiteRoute("POST", f"/plugins/{{name}}/{name}", handler, log=log))
 
     async def overview(self, request: RequestLike) -> View:
         """``GET /plugins[?q=WORDS]``"""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_hookspecs.audit import note
+from hookline_hookspecs.sentences import N_
 
 from .codes import CLAIM_CODE_CHARS, digest, new_code, parse_code
 from .config import AccessConfig
@@ -92,5 +93,5 @@ class AdminClaims:
         put_person(tx, person, Role.ADMIN, "claim", now, message_id=claim_message_id(inbound))
         tx.execute("drop_claims")
         tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
-        add_log_entry(tx, person, "claimed to be the first admin", now)
+        add_log_entry(tx, person, N_("claimed to be the first admin"), now)
         return True

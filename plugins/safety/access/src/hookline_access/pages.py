@@ -13,6 +13,7 @@ from typing import Any
 from hookline_hookspecs import HooklineError, Host, Page, Route
 from hookline_hookspecs.people import WebRole
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Badge,
     Cell,
@@ -42,9 +43,12 @@ from hookline_hookspecs.web import (
     create_tables,
     format_number,
     identity,
+    named,
+    plain_name,
     read_form,
     t,
     tn,
+    translate,
 )
 
 from .config import AccessConfig
@@ -58,6 +62,12 @@ CHANNEL = "web"
 PAGE_SIZE = 50
 CHAT_MESSAGE_ROUTE = re.compile(r"POST /api/sessions/[^/]+/messages")
 """Messages of a chat on the page, which are not listed as activity."""
+DECISIONS: Mapping[str, str] = {
+    "let in as": N_("let in as {role} by {person}"),
+    "revoked": N_("removed by {person}"),
+    "blocked": N_("blocked by {person}"),
+}
+"""Stored entries that name a person, by their first words."""
 TONES: Mapping[str, Tone] = {"admin": "good", "blocked": "bad"}
 ROLES: Sequence[WebRole] = ("person", "operator", "auditor")
 MIN_ERROR_STATUS = 400
@@ -103,14 +113,14 @@ class PeoplePages:
         create_tables(self._host, "newest_log", limit=1)
         register(SiteRoute("GET", "/people", self.show, page=Page("People", "Settings", order=80)))
         register(SiteRoute("GET", "/people/log", self.log))
-        for name, handler in (
-            ("approve", self.approve),
-            ("block", self.block),
-            ("forget", self.forget),
-            ("invite", self.invite),
-            ("log-out", self.log_out),
+        for name, handler, log in (
+            ("approve", self.approve, N_("let in a person or changed their role")),
+            ("block", self.block, N_("blocked a person")),
+            ("forget", self.forget, N_("removed a person")),
+            ("invite", self.invite, N_("created a sign-in link")),
+            ("log-out", self.log_out, N_("signed out a browser")),
         ):
-            register(SiteRoute("POST", f"/people/{name}", handler))
+            register(SiteRoute("POST", f"/people/{name}", handler, log=log))
 
     async def show(self, request: RequestLike) -> View:
         """``GET /people``"""
@@ -149,7 +159,7 @@ class PeoplePages:
             given = wrong or {}
             name = Field(
                 "name", t("Name"), value=given.get("name", ""), required=True,
-                help=t("They appear as web:NAME. At most 64 characters."),
+                help=t("At most 64 characters, without blanks. In commands they are web:NAME."),
                 error=given.get("error", ""),
             )  # fmt: skip
             role = Field(
@@ -161,7 +171,7 @@ class PeoplePages:
             )
         parts.append(_roles())
         log = [
-            Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
+            Row([Timestamp(entry["at"]), named(entry["person"]), entry["what"]])
             for entry in await self._log(10)
         ]
         columns, more = [t("When"), t("Person"), t("What")], Link(t("Show all"), "/people/log")
@@ -189,11 +199,11 @@ class PeoplePages:
         rows = []
         for device in devices[:PAGE_SIZE]:
             mine = " " + t("(this one)") if device.id == who.device else ""
-            sure = t("Sign {person} out of this browser?", person=device.person)
+            sure = t("Sign {person} out of this browser?", person=_name(device.person))
             action = Action(t("Sign out"), "/people/log-out", {"device": device.id}, sure, "danger")
             agent = f"{browser_name(device.agent)}{mine}"
             cells: list[Cell] = [
-                device.person,
+                named(device.person),
                 t(ROLE_NAMES[TABLE_ROLES[device.role]]),
                 agent,
                 Timestamp(device.created),
@@ -205,7 +215,8 @@ class PeoplePages:
 
     async def _log(self, limit: int) -> Sequence[Mapping[str, Any]]:
         """Decisions on pairing requests and changes through the web, newest first."""
-        rows = [dict(row) for row in await self._host.storage.fetch("newest_log", limit=limit)]
+        stored = await self._host.storage.fetch("newest_log", limit=limit)
+        rows: list[Mapping[str, Any]] = [{**row, "what": _decision(row["what"])} for row in stored]
         server = self._host.services.get(WebServer)
         if server is not None:
             rows += [
@@ -222,7 +233,7 @@ class PeoplePages:
         table = Table(
             [t("When"), t("Person"), t("What")],
             [
-                Row([Timestamp(entry["at"]), entry["person"], entry["what"]])
+                Row([Timestamp(entry["at"]), named(entry["person"]), entry["what"]])
                 for entry in paging.slice(rows)
             ],
             empty=t("No activity yet."),
@@ -242,19 +253,17 @@ class PeoplePages:
                 return Redirect("/people", text, "warning")
             if found.chat_id:
                 self._welcome(found)
-            return Redirect(
-                "/people", t("{name} can write now.", name=on_one_line(str(found.person)))
-            )
+            return Redirect("/people", t("{name} can write now.", name=_name(str(found.person))))
         person = _person(form)
         if self._config.is_admin(person.place, person.user_id):
             return Redirect(
-                "/people", t("{name} is an admin in config.yaml.", name=on_one_line(str(person)))
+                "/people", t("{name} is an admin in config.yaml.", name=_name(str(person)))
             )
         if await self._people.role(person) is Role.BLOCKED:
-            text = t("{name} is blocked. Remove them first.", name=on_one_line(str(person)))
+            text = t("{name} is blocked. Remove them first.", name=_name(str(person)))
             return Redirect("/people", text, "warning")
         await self._people.put(person, role, by)
-        name = on_one_line(str(person))
+        name = _name(str(person))
         is_admin = role is Role.ADMIN
         return Redirect(
             "/people",
@@ -271,8 +280,7 @@ class PeoplePages:
         await self._people.put(person, Role.BLOCKED, who.person)
         await self._log_out_of_all(person)
         return Redirect(
-            "/people",
-            t("{name} is blocked. To undo this, remove them.", name=on_one_line(str(person))),
+            "/people", t("{name} is blocked. To undo this, remove them.", name=_name(str(person)))
         )
 
     async def forget(self, request: RequestLike) -> Redirect:
@@ -282,17 +290,17 @@ class PeoplePages:
             return Redirect("/people", refusal, "bad")
         if not await self._people.drop(person, who.person):
             return Redirect(
-                "/people", t("{name} is not on the list.", name=on_one_line(str(person))), "warning"
+                "/people", t("{name} is not on the list.", name=_name(str(person))), "warning"
             )
         await self._log_out_of_all(person)
-        return Redirect("/people", t("{name} was removed.", name=on_one_line(str(person))))
+        return Redirect("/people", t("{name} was removed.", name=_name(str(person))))
 
     def _refusal(self, person: Person, who: Identity) -> str:
         """Why a person cannot be blocked or removed; empty if they can."""
         if str(person) == who.person:
             return t("You cannot do this to yourself. Ask another admin or run “hookline pairing”.")
         if self._config.is_admin(person.place, person.user_id):
-            name = on_one_line(str(person))
+            name = _name(str(person))
             return t(
                 "{name} is an admin in config.yaml. Remove them from access.admins.", name=name
             )
@@ -346,18 +354,32 @@ def browser_name(agent: str) -> str:
     return t("{browser} on {system}", browser=names[0], system=systems[0]) if systems else names[0]
 
 
+def _name(id_: str) -> str:
+    return on_one_line(plain_name(id_))
+
+
+def _decision(what: str) -> str:
+    """A stored entry, in the language of the page: ``let in as member by owner (web page)``."""
+    done, by, person = what.rpartition(" by ")
+    if not by:
+        return translate(what)
+    letting, role = done.rpartition(" ")[::2]
+    sentence = DECISIONS.get(letting or role, N_("{role} by {person}"))
+    name = t(ROLE_NAMES.get(role, role))
+    return t(sentence, role=name, person=_name(person))
+
+
 def _change(one: WebChange) -> str:
-    return (
-        one.what
-        if one.status < MIN_ERROR_STATUS
-        else t("{request}: refused ({status})", request=one.what, status=str(one.status))
-    )
+    done = one.words or one.what
+    if one.status < MIN_ERROR_STATUS:
+        return done
+    return t("{request}: refused ({status})", request=done, status=str(one.status))
 
 
 def _waiting(waiting: Sequence[PairingRequest]) -> Table:
     rows = []
     for pending in waiting[:PAGE_SIZE]:
-        name, code = on_one_line(str(pending.person)), {"code": pending.code}
+        name, code = _name(str(pending.person)), {"code": pending.code}
         sure = t("Make {name} an admin? Admins may do everything.", name=name)
         actions = [
             Action(t("Approve"), "/people/approve", code, style="primary"),
@@ -366,7 +388,12 @@ def _waiting(waiting: Sequence[PairingRequest]) -> Table:
         ]
         rows.append(
             Row(
-                [name, Code(pending.code), Timestamp(pending.opened), Timestamp(pending.expires)],
+                [
+                    named(str(pending.person)),
+                    Code(pending.code),
+                    Timestamp(pending.opened),
+                    Timestamp(pending.expires),
+                ],
                 actions,
             )
         )
@@ -396,7 +423,7 @@ def _roles() -> Group:
 
 
 def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
-    name, fields = on_one_line(row["person"]), {"person": row["person"]}
+    name, fields = _name(row["person"]), {"person": row["person"]}
     actions: list[Action] = []
     if row["by"] != "config.yaml" and row["person"] != who.person:
         if row["role"] == "member":
@@ -414,7 +441,7 @@ def _person_row(row: Mapping[str, Any], who: Identity) -> Row:
         actions.append(Action(t("Remove"), "/people/forget", fields, sure))
     role = Badge(t(ROLE_NAMES.get(row["role"], row["role"])), TONES.get(row["role"], "neutral"))
     since = Timestamp(row["since"]) if row["since"] else None
-    return Row([name, role, row["by"], since], actions)
+    return Row([named(row["person"]), role, named(row["by"]), since], actions)
 
 
 def _person(given: Mapping[str, str]) -> Person:

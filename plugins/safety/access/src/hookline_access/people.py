@@ -15,6 +15,7 @@ from hookline_hookspecs import Host, Inbound, Questions, Transaction
 from hookline_hookspecs.audit import note
 from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.sentences import N_
 
 from .config import AccessConfig, channel_kind
 from .roles import role_table
@@ -28,9 +29,9 @@ LET_IN, BLOCK = "Let in", "Block"
 MAX_LOG_ENTRIES = 1000
 MAX_ID_BYTES = 1_000
 """PostgreSQL's indexes hold 2,704 bytes for all columns of a row."""
-ASKED = "asked to be let in"
+ASKED = N_("asked to be let in")
 """A log entry that anyone can cause. At most half of the log holds such entries."""
-WRONG_CODE = "sent a wrong claim code"
+WRONG_CODE = N_("sent a wrong claim code")
 """A log entry that anyone can cause, like :data:`ASKED`."""
 
 

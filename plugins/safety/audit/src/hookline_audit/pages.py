@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hookline_hookspecs import Host, Page, Route
 from hookline_hookspecs.audit import KINDS
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Badge,
+    Cell,
     Field,
     Form,
     Link,
+    Named,
     Part,
     Problem,
     RequestLike,
@@ -24,6 +28,8 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    named,
+    plain_name,
     query_params,
     t,
     tn,
@@ -34,6 +40,43 @@ from .search import EntryFilter, search_entries
 from .service import AuditService
 
 MAX_ROWS = 100
+KIND_NAMES = {
+    "message": N_("message"),
+    "tool": N_("tool"),
+    "ask": N_("question"),
+    "answer": N_("answer"),
+    "vault": N_("secret"),
+    "skill": N_("skill"),
+    "memory": N_("memory"),
+    "config": N_("settings"),
+    "access": N_("access"),
+    "model": N_("model"),
+}
+"""What the kinds are called; ``sql`` is not translated."""
+VERDICTS = {
+    "accepted": N_("accepted"),
+    "admin": N_("made admin"),
+    "answered": N_("answered"),
+    "approved": N_("approved"),
+    "asked": N_("asked"),
+    "auditor": N_("made auditor"),
+    "blocked": N_("blocked"),
+    "changed": N_("changed"),
+    "command": N_("command"),
+    "deleted": N_("deleted"),
+    "denied": N_("denied"),
+    "end": N_("answered"),
+    "expired": N_("expired"),
+    "failed": N_("failed"),
+    "learnt": N_("learnt"),
+    "length": N_("cut off"),
+    "loaded": N_("loaded"),
+    "member": N_("made member"),
+    "ran": N_("ran"),
+    "revoked": N_("revoked"),
+    "tools": N_("called tools"),
+}
+"""What verdicts are called; others stay as they are."""
 TONES: dict[str, Tone] = {"denied": "bad", "failed": "warning", "approved": "good"}
 FIELDS = ("kind", "person", "find")
 
@@ -64,7 +107,7 @@ class AuditPage:
                 ::-1
             ]
         fields = [
-            Field("kind", t("Kind"), "choice", filters["kind"], ("", *KINDS)),
+            Field("kind", t("Kind"), "choice", filters["kind"], ("", *KINDS), labels=_kind_names()),
             Field("person", t("Person"), value=filters["person"], help=t("Such as telegram:222.")),
             Field(
                 "find", t("Search"), value=filters["find"], help=t("Part of a statement or a name.")
@@ -97,19 +140,34 @@ def _table(entries: Sequence[AuditEntry]) -> Table:
     table_rows = []
     for entry in entries:
         data = entry.as_dict()
-        verdict = Badge(data["verdict"] or "-", TONES.get(data["verdict"], "neutral"))
-        who = data["actor"] or "-"
+        verdict = data["verdict"] or "-"
+        who = data["actor"]
+        what, extra = _object(data) if entry.state == "ok" else (f"({entry.state})", {})
         table_rows.append(
             Row(
                 [
                     Timestamp(entry.stored["at"] / 1e6),
-                    Link(who, build_path("audit", person=who)) if data["actor"] else who,
-                    data["kind"],
-                    data["object"] if entry.state == "ok" else f"({entry.state})",
-                    verdict,
-                    data["approver"],
+                    Link(plain_name(who), build_path("audit", person=who)) if who else "-",
+                    _kind_names().get(data["kind"], data["kind"]),
+                    what,
+                    Badge(t(VERDICTS.get(verdict, verdict)), TONES.get(verdict, "neutral")),
+                    named(data["approver"]),
                 ],
-                detail=format_detail(data["detail"], "\n"),
+                detail=format_detail({**extra, **data["detail"]}, "\n"),
             )
         )
     return Table(columns, table_rows, "", t("No matching rows."))
+
+
+def _kind_names() -> dict[str, str]:
+    return {kind: t(name) for kind, name in KIND_NAMES.items()}
+
+
+def _object(data: Mapping[str, Any]) -> tuple[Cell, Mapping[str, str]]:
+    """What a row is about, and the part of it that only its details show."""
+    object_ = data["object"]
+    if data["kind"] == "message":
+        return named(data["chat"]), {"message": object_}
+    if data["kind"] == "model":
+        return Named(object_.rstrip("/").rpartition("/")[2], object_), {"model": object_}
+    return (named(object_), {}) if data["kind"] == "access" else (object_, {})

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from hookline_hookspecs import HooklineError, Host, Page, Route
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Field,
     Form,
@@ -40,8 +41,10 @@ class TrustPage:
         create_tables(self._host, "trusted")
         page = Page("Trusted sources", "Settings", order=100)
         register(SiteRoute("GET", "/trust", self.show, page=page))
-        register(SiteRoute("POST", "/trust/add", self.add))
-        register(SiteRoute("POST", "/trust/remove", self.remove))
+        register(SiteRoute("POST", "/trust/add", self.add, log=N_("added a trusted source")))
+        register(
+            SiteRoute("POST", "/trust/remove", self.remove, log=N_("removed a trusted source"))
+        )
 
     async def show(self, request: RequestLike) -> View:
         """``GET /trust``"""

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs.strict_json import InvalidJson, parse_off_loop, read_json_object
-from hookline_hookspecs.web import Problem, SiteRoute, identity, language, t
+from hookline_hookspecs.web import N_, Problem, SiteRoute, identity, language, t
 from hookline_webkit.assets import Assets
 from hookline_webkit.languages import for_page
 from starlette.requests import Request
@@ -58,7 +58,7 @@ class LoginPages:
         yield SiteRoute("GET", "/login/assets/{name}", self._assets, auth="none")
         yield SiteRoute("GET", "/favicon.ico", self.icon, auth="none")
         yield SiteRoute("GET", "/robots.txt", self.robots, auth="none")
-        yield SiteRoute("POST", "/logout", self.logout, auth="person")
+        yield SiteRoute("POST", "/logout", self.logout, auth="person", log=N_("signed out"))
 
     async def page(self, request: Request) -> Response:
         """Return the login page."""

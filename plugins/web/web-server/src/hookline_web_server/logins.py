@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hookline_hookspecs import HooklineError, Host, Transaction
 from hookline_hookspecs.caching import RowCache
 from hookline_hookspecs.people import PeopleDirectory, WebRole
-from hookline_hookspecs.web import Device, Identity, LoginLink
+from hookline_hookspecs.web import N_, Device, Identity, LoginLink
 
 from .audit_log import AuditLog
 
@@ -101,7 +101,7 @@ class Logins:
             )
         made = await self._put_device(name, role, agent, before, code)
         if made is not None:
-            self._audit.add(made.identity, "logged in", 200)
+            self._audit.add(made.identity, N_("logged in"), 200)
         return made
 
     async def sign_in(

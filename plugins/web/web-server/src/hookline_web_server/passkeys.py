@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Host
-from hookline_hookspecs.web import Identity, Problem, t
+from hookline_hookspecs.web import N_, Identity, Problem, t
 
 from .audit_log import AuditLog
 from .logins import Logins, NewLogin
@@ -133,13 +133,13 @@ class Passkeys:
             counter=verified.sign_count,
             created=self._host.now(),
         )
-        self._audit.add(who, "added a passkey", 200)
+        self._audit.add(who, N_("added a passkey"), 200)
 
     async def remove(self, who: Identity, id_: str) -> None:
         """Remove a passkey of a person. Raises :class:`Problem` (404)."""
         if not await self._host.storage.execute("drop_passkey", id=id_, name=who.name):
             raise Problem(404, "not_found", t("You have no such passkey."))
-        self._audit.add(who, "removed a passkey", 200)
+        self._audit.add(who, N_("removed a passkey"), 200)
 
     def login_options(self, sender: RequestSender) -> dict[str, Any]:
         """Return what the browser needs to sign in with a passkey. Raises :class:`Problem`."""
@@ -193,7 +193,7 @@ class Passkeys:
         made = await self._logins.sign_in(row["name"], row["role"], agent, before)
         if made is None:
             raise _refused(401)
-        self._audit.add(made.identity, "logged in with a passkey", 200)
+        self._audit.add(made.identity, N_("logged in with a passkey"), 200)
         return made
 
     def _require(self, sender: RequestSender) -> None:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from hookline_hookspecs import HooklineError, Host
 from hookline_hookspecs.people import WebRole
-from hookline_hookspecs.web import Device, Identity, LoginLink, PageLink, SiteRoute, WebChange
+from hookline_hookspecs.web import (
+    Device,
+    Identity,
+    LoginLink,
+    PageLink,
+    SiteRoute,
+    WebChange,
+    t,
+    translate,
+)
 
 from .audit_log import AuditLog
 from .config import WebServerConfig
@@ -135,4 +146,12 @@ class SharedServer:
 
     async def changes(self, limit: int = 100) -> Sequence[WebChange]:
         """Return the changes by operators and the logins, newest first."""
-        return await self.audit.newest(limit)
+        return [replace(one, words=self._words(one.what)) for one in await self.audit.newest(limit)]
+
+    def _words(self, what: str) -> str:
+        """What a request did, as its route says."""
+        method, _, path = what.partition(" ")
+        if not path.startswith("/"):
+            return translate(what)
+        found = self.server.application.table.find(method, quote(path))
+        return t(found.entry.route.log, **found.params) if found and found.entry.route.log else ""

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from hookline_hookspecs import Command, Conversations, HooklineError, Inspection, Route
 from hookline_hookspecs.speech import ReadAloud, Speaker, Transcriber
 from hookline_hookspecs.web import (
+    N_,
     Identity,
     Problem,
     SiteRoute,
@@ -53,6 +54,20 @@ class Api:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register every route."""
         session = "/api/sessions/{id}"
+        log: Mapping[tuple[str, str], str] = {
+            ("PATCH", session): N_("changed a chat"),
+            ("DELETE", session): N_("deleted a chat"),
+            ("DELETE", f"{session}/queue/{{message}}"): N_("took back a message"),
+            ("POST", f"{session}/stop"): N_("stopped a turn"),
+            ("POST", f"{session}/answer"): N_("answered a question"),
+            ("POST", f"{session}/branch"): N_("continued a chat as a copy"),
+            ("POST", f"{session}/versions"): N_("changed a message or had it answered again"),
+            ("POST", "/api/folders"): N_("checked a folder for a chat"),
+            ("POST", f"{session}/settings"): N_("changed the settings of a chat"),
+            ("POST", f"{session}/speech"): N_("had an answer read aloud"),
+            ("POST", "/api/push"): N_("switched on notifications"),
+            ("DELETE", "/api/push"): N_("switched off notifications"),
+        }
         for method, path, handler in (
             ("GET", "/api/state", self.state),
             ("GET", "/api/events", self.events),
@@ -83,11 +98,12 @@ class Api:
         ):
             most = MAX_JSON_BYTES if handler in (self.message, self.version) else 100_000
             rate = MAX_POSTS_PER_MINUTE if method == "POST" else 0
-            register(SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate))
-        upload = self.upload
-        register(
-            SiteRoute("PUT", "/api/files/{id}", upload, auth="person", max_bytes=MAX_FILE_BYTES)
-        )
+            done = log.get((method, path), "")
+            register(
+                SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate, log=done)
+            )
+        upload, done, most = self.upload, N_("uploaded a file"), MAX_FILE_BYTES
+        register(SiteRoute("PUT", "/api/files/{id}", upload, "person", max_bytes=most, log=done))
 
     # State, events and commands
 

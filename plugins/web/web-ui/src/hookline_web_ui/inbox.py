@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hookline_hookspecs import Page, Route
 from hookline_hookspecs.visible_text import on_one_line
 from hookline_hookspecs.web import (
+    N_,
     Problem,
     Redirect,
     RequestLike,
@@ -49,7 +50,7 @@ class Inbox:
         """Register the page."""
         page = Page("Inbox", order=10)
         register(SiteRoute("GET", PATH, self.show, auth="person", page=page))
-        register(SiteRoute("POST", PATH, self.answer, auth="person"))
+        register(SiteRoute("POST", PATH, self.answer, auth="person", log=N_("answered a question")))
 
     async def show(self, request: RequestLike) -> Response:
         """``GET /inbox``, or ``/inbox?show=ID`` with all of a question."""

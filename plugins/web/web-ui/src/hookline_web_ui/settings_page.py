@@ -73,8 +73,9 @@ class SettingsPage:
         """Register the page, and the route for changing a setting from a script."""
         page = Page("Your settings", "Settings", order=-1)
         register(SiteRoute("GET", PATH, self.show, auth="person", page=page))
-        register(SiteRoute("POST", PATH, self.save, auth="person"))
-        register(SiteRoute("PATCH", "/api/me", self.change, auth="person", max_bytes=4096))
+        log = N_("changed their own settings")
+        register(SiteRoute("POST", PATH, self.save, auth="person", log=log))
+        register(SiteRoute("PATCH", "/api/me", self.change, "person", max_bytes=4096, log=log))
 
     async def show(self, request: RequestLike) -> Response:
         """``GET /settings``."""

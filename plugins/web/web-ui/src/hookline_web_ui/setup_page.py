@@ -20,6 +20,7 @@ from hookline_hookspecs.model_setup import (
 )
 from hookline_hookspecs.visible_text import on_one_line
 from hookline_hookspecs.web import (
+    N_,
     Action,
     Actions,
     Badge,
@@ -49,6 +50,7 @@ ANSWERS_SECONDS = 1800.0
 MAX_ANSWERS = 100
 MAX_ANSWER_CHARS = 500
 """Characters shown of a model's answer."""
+LOG = N_("set up the model")
 NOT_OFFERED = "The set-up needs the plugin terminal. Run `hookline init` in a terminal."
 
 
@@ -71,9 +73,11 @@ class SetupPage:
         """Register the pages and their forms, for operators."""
         page = Page("Model", "Settings", order=0)
         register(SiteRoute("GET", PATH, self.show, page=page))
-        register(SiteRoute("POST", PATH, self.choose, max_bytes=20_000, rate=30))
+        register(SiteRoute("POST", PATH, self.choose, max_bytes=20_000, rate=30, log=LOG))
         register(SiteRoute("GET", MODEL_PATH, self.show_models))
-        register(SiteRoute("POST", MODEL_PATH, self.choose_model, max_bytes=20_000, rate=30))
+        register(
+            SiteRoute("POST", MODEL_PATH, self.choose_model, max_bytes=20_000, rate=30, log=LOG)
+        )
 
     # The provider and its key
 

@@ -13,6 +13,7 @@ from hookline_hookspecs.optional_services import TextRedaction
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.visible_text import on_one_line, spell_out_prose
 from hookline_hookspecs.web import (
+    N_,
     Redirect,
     RequestLike,
     SiteRoute,
@@ -86,13 +87,16 @@ class SharedPages:
     def register(self, register: Callable[[Route], None]) -> None:
         """Register every route."""
         views, links = MAX_VIEWS_PER_MINUTE, MAX_LINKS_PER_MINUTE
+        create, revoke = N_("created a public link to a chat"), N_("revoked a public link")
         chat = "/api/sessions/{id}/links"
         register(SiteRoute("GET", "/shared/{secret}", self.show, "none", rate=views))
         register(SiteRoute("GET", chat, self.of_chat, "person"))
-        register(SiteRoute("POST", chat, self.create, "person", max_bytes=1024, rate=links))
+        register(
+            SiteRoute("POST", chat, self.create, "person", max_bytes=1024, rate=links, log=create)
+        )
         register(SiteRoute("GET", "/api/links", self.of_person, "person"))
-        register(SiteRoute("DELETE", "/api/links/{id}", self.revoke, "person"))
-        register(SiteRoute("POST", LINKS_PATH, self.revoke_by_form, "person"))
+        register(SiteRoute("DELETE", "/api/links/{id}", self.revoke, "person", log=revoke))
+        register(SiteRoute("POST", LINKS_PATH, self.revoke_by_form, "person", log=revoke))
 
     async def show(self, request: RequestLike) -> Response:
         """``GET /shared/{secret}``: the same page for every link that does not work, unless it has

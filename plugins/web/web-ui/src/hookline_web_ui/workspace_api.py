@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 from hookline_hookspecs import Route
-from hookline_hookspecs.web import Problem, SiteRoute, identity, t
+from hookline_hookspecs.web import N_, Problem, SiteRoute, identity, t
 
 from .files import MAX_FILE_BYTES
 from .workspace_files import SHOWN, ChatWorkspace, WorkspaceFiles, described, mime_of
@@ -54,7 +54,8 @@ class WorkspaceApi:
             register(SiteRoute("GET", base + path, handler, "person"))
         for path, handler in (("text", self.attached_text), ("show", self.attached_show)):
             register(SiteRoute("GET", f"/api/files/{{id}}/{path}", handler, "person"))
-        register(SiteRoute("PUT", base, self.put, "person", max_bytes=MAX_FILE_BYTES))
+        most, log = MAX_FILE_BYTES, N_("put a file into the folder of a chat")
+        register(SiteRoute("PUT", base, self.put, "person", max_bytes=most, log=log))
 
     async def _place(self, request: Request) -> tuple[ChatWorkspace, str]:
         workspace = await self._files.of(identity(request), str(request.path_params["id"]))

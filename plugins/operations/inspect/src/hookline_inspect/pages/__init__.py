@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hookline_hookspecs import Host, Page, Route
-from hookline_hookspecs.web import SiteRoute, create_tables
+from hookline_hookspecs.web import N_, SiteRoute, create_tables
 
 from .doctor import DoctorPage
 from .internals import InternalPages
@@ -23,10 +23,12 @@ def register_all(host: Host, register: Callable[[Route], None]) -> None:
     register(SiteRoute("GET", "/sessions", sessions.list, auth="person", page=page))
     register(SiteRoute("GET", "/sessions/{id:path}", sessions.show, auth="person"))
     register(Route("GET", "/export", sessions.export, auth="person"))
-    register(Route("POST", "/rename", sessions.rename, auth="person"))
-    register(Route("POST", "/delete", sessions.delete, auth="person"))
+    log = N_("renamed a session")
+    register(Route("POST", "/rename", sessions.rename, auth="person", log=log))
+    log = N_("deleted a session")
+    register(Route("POST", "/delete", sessions.delete, auth="person", log=log))
     register(SiteRoute("GET", "/doctor", doctor.show, page=Page("Doctor", "Settings", order=90)))
-    register(SiteRoute("POST", "/doctor", doctor.show_online))
+    register(SiteRoute("POST", "/doctor", doctor.show_online, log=N_("ran the checks")))
     page = Page("Prompt", "Settings", order=110)
     register(SiteRoute("GET", "/prompt", internals.prompt, page=page))
     page = Page("Hooks", "Settings", order=120)

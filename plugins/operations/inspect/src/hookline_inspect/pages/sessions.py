@@ -35,7 +35,9 @@ from hookline_hookspecs.web import (
     build_path,
     format_number,
     identity,
+    named,
     path_param,
+    plain_name,
     query_params,
     read_form,
     t,
@@ -104,7 +106,7 @@ class SessionPages:
     async def _row(self, row: Mapping[str, Any]) -> Row:
         spent = await money(self._host, row["id"])
         cost = Prices.of(self._host).format(spent) if row["tokens"] else ""
-        where = f"{row['channel']}:{row['chat']}"
+        where = named(f"{row['channel']}:{row['chat']}")
         actions = (
             [Action(t("Open"), build_path("chat", row["id"]), get=True)] if _is_chat(row) else []
         )
@@ -350,4 +352,4 @@ def _actions(row: Mapping[str, Any], who: Identity) -> Iterator[Action]:
 
 def _subtitle(row: Mapping[str, Any]) -> str:
     kind = "" if _is_chat(row) else f", {row['kind']}"
-    return f"{row['channel']}:{row['chat']}{kind} · {row['id']}"
+    return f"{plain_name(row['channel'] + ':' + row['chat'])}{kind} · {row['id']}"

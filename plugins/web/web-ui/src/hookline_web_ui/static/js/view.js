@@ -79,6 +79,8 @@ function cell(value) {
       return html`<span class=${`badge tone-${value.tone}`}>${spelled(value.text)}</span>`;
     case "code":
       return html`<code><${Visible} text=${value.text} /></code>`;
+    case "named":
+      return html`<span title=${spelled(value.id)}><${Visible} text=${value.text} /></span>`;
     case "timestamp":
       return html`<time>${clock(value.at)}</time>`;
     default:

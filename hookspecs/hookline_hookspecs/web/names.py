@@ -1,0 +1,36 @@
+"""Names of people and chats, as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..channels import TERMINAL
+from .language import N_, t
+from .views import Named
+
+CHANNELS: Mapping[str, str] = {
+    "web": N_("web page"),
+    TERMINAL: N_("terminal"),
+    "os": N_("command line"),
+    "api": "API",
+    "mcp": "MCP",
+    "acp": N_("editor"),
+}
+"""What channels are called; others by their name with a capital letter, such as Telegram."""
+
+
+def plain_name(id_: str) -> str:
+    """Return ``mia (web page)`` for ``web:mia``, and ``Terminal`` for ``terminal:default``.
+
+    Other text stays as it is.
+    """
+    channel, separator, name = id_.partition(":")
+    spoken = t(CHANNELS.get(channel, channel.capitalize()))
+    if channel == TERMINAL and name in ("", "default"):
+        return f"{spoken[:1].upper()}{spoken[1:]}"
+    return f"{name} ({spoken})" if separator and channel and name else id_
+
+
+def named(id_: str) -> Named:
+    """Return a table cell for a person or a chat ``CHANNEL:ID``, with the id as its tooltip."""
+    return Named(plain_name(id_), id_)
