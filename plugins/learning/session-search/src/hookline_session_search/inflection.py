@@ -19,7 +19,8 @@ from .word_forms import other_forms
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "LATIN": (
         *("english", "german", "french", "spanish", "italian", "portuguese", "dutch"),
-        *("swedish", "danish", "norwegian"),
+        *("swedish", "danish", "norwegian", "turkish", "hungarian", "polish", "czech"),
+        *("finnish", "romanian", "indonesian"),
     ),
     "CYRILLIC": ("russian",),
     "GREEK": ("greek",),
@@ -57,8 +58,13 @@ def forms(word: str) -> tuple[frozenset[tuple[str, str]], tuple[str, ...], tuple
 
 
 def _starts(word: str) -> list[str]:
-    """Return the prefix without and with accents: SQLite compares only Latin letters without."""
+    """Return the prefix without and with accents: SQLite compares only Latin letters without.
+
+    In Greek the accent moves between the forms of a word, so only its first letters are compared.
+    """
     start = prefix(word)
+    if start and unicodedata.name(word[0], "").startswith("GREEK"):
+        start = start[:MIN_STEM_CHARS]
     return [start, word[: len(start)]] if start else []
 
 
@@ -87,7 +93,7 @@ def stems(word: str) -> frozenset[tuple[str, str]]:
         return frozenset()
     if not all(unicodedata.category(char)[0] in "LM" for char in word):
         return frozenset()
-    languages = LANGUAGES.get(unicodedata.name(word[0], "").partition(" ")[0], ())
+    languages = _languages(unicodedata.name(word[0], "").partition(" ")[0])
     pairs = (
         (language, without_marks(_stemmer(language).stemWord(form)))
         for language in languages
@@ -97,7 +103,16 @@ def stems(word: str) -> frozenset[tuple[str, str]]:
 
 
 @cache
-def _stemmer(language: str) -> Any:
+def _languages(script: str) -> tuple[str, ...]:
+    """Return the languages of a script; older releases of the stemmers know fewer."""
     import snowballstemmer  # type: ignore[import-untyped]
+
+    known = snowballstemmer.algorithms()
+    return tuple(language for language in LANGUAGES.get(script, ()) if language in known)
+
+
+@cache
+def _stemmer(language: str) -> Any:
+    import snowballstemmer
 
     return snowballstemmer.stemmer(language)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,9 @@ ab an auf aus be bei dar durch ein ent er fest fort her heraus herein herunter h
 hinein hinzu los miss mit nach nieder über um unter ver vor voraus vorbei weg weiter wieder zer zu
 zurück zusammen
 """
+_OTHER_SCRIPTS = {"CYRILLIC": ("russian", "ukrainian"), "GREEK": ("greek",), "ARABIC": ("arabic",)}
+"""Languages of scripts other than Latin that have endings."""
+_ARTICLE = re.compile(r"\A(?:[وفبك]?ال|لل)(?=.{2})")
 _DIPHTHONG_TAIL = re.compile(r"[^aeiou]{1,3}(?:[aei]r|o|as?|an)\Z")
 _INFINITIVE = re.compile(r"(.{3,}?)(?:e?n)\Z")
 _PARTICIPLE = re.compile(r"(.*?)ge(.{3,}?)e?(?:t|ten|te|tem|ter|tes|en|ene|enen|ener|enes)\Z")
@@ -37,9 +41,11 @@ def other_forms(word: str) -> frozenset[str]:
     forms = {word, *_changed_umlaut(word)}
     for spelling in (word, *_spellings(word)):
         forms.add(spelling)
-        if "а" <= spelling[:1] <= "я" or spelling[:1] == "ё":
-            forms |= set(_with_endings(spelling, ("russian",)))
-        elif spelling[:1].isalpha() and ord(spelling[0]) < 0x250:
+        script = unicodedata.name(spelling[:1] or " ").partition(" ")[0]
+        if script in _OTHER_SCRIPTS:
+            forms |= set(_with_endings(spelling, _OTHER_SCRIPTS[script]))
+            forms |= set(_with_article(spelling)) if script == "ARABIC" else set()
+        elif script == "LATIN":
             forms |= set(_with_endings(spelling, _latin()))
             forms |= set(_strong_forms(spelling))
             forms |= set(_weak_forms(spelling))
@@ -77,6 +83,13 @@ def _with_endings(word: str, languages: Iterable[str]) -> Iterator[str]:
                 text = word if word.endswith(old) else bare
                 if text.endswith(old) and len(text) - len(old) >= MIN_REST_CHARS:
                     yield text[: len(text) - len(old)] + new
+
+
+def _with_article(word: str) -> Iterator[str]:
+    """Yield an Arabic word with and without its article and the letters written with it."""
+    bare = _ARTICLE.sub("", word)
+    for form in {bare, bare.removesuffix("ة")} if len(bare) > MIN_REST_CHARS else {word}:
+        yield from (form, f"ال{form}", f"وال{form}", f"بال{form}", f"لل{form}")
 
 
 def _changed_vowels(word: str) -> Iterator[str]:
@@ -125,7 +138,8 @@ def _data() -> dict[str, dict[str, str]]:
 
 @cache
 def _latin() -> tuple[str, ...]:
-    return tuple(language for language in _data()["endings"] if language != "russian")
+    others = {language for languages in _OTHER_SCRIPTS.values() for language in languages}
+    return tuple(language for language in _data()["endings"] if language not in others)
 
 
 @cache
@@ -133,7 +147,7 @@ def _endings() -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for language, text in _data()["endings"].items():
         for pair in text.split():
-            one, _, other = pair.partition("|")
+            one, _, other = fold(pair).partition("|")
             found.setdefault(language, []).append((one, other))
     return found
 
