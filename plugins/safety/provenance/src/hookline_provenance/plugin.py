@@ -43,7 +43,7 @@ from hookline_hookspecs.file_origins import FileOrigins
 from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
 
-from . import named
+from . import named_files
 from .descriptions import Descriptions
 from .judge import CallJudge, Finding
 from .known_values import KnownValues, Met
@@ -228,7 +228,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     async def _is_from_outside(self, ctx: Context, effect: Effect) -> bool:
         if not effect.target:
             return False
-        files = named.run(effect, ctx.paths.workspace)
+        files = named_files.run(effect, ctx.paths.workspace)
         return bool(await self.writes.of(files, programs=True))
 
     async def _look_ahead(self, ctx: Context, call: ToolCall) -> None:
@@ -236,9 +236,9 @@ class Provenance(Plugin[ProvenanceConfig]):
         if ctx.tool is None or ctx.tool.read_only:
             return
         effects = ctx.effects(call)
-        if not named.may_name_files(call, effects):
+        if not named_files.may_name_files(call, effects):
             return  # the session's workspace is found only where it is needed
-        files = named.named(call, effects, _folder(ctx, call))
+        files = named_files.named(call, effects, _folder(ctx, call))
         if files and (origins := await self.writes.of(files)):
             ctx.stash[call.id] = origins
         if isinstance(call.arguments.get("command"), str):
