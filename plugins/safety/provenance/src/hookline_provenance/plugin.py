@@ -64,7 +64,7 @@ from .wording import (
 from .writes import Writes
 
 if TYPE_CHECKING:
-    from .slash import Slash
+    from .chat_commands import Slash
 
 MAX_INLINE_CHARS = 50_000
 """Characters of a conversation up to which it is looked through on the event loop."""
@@ -371,7 +371,7 @@ class Provenance(Plugin[ProvenanceConfig]):
         return await self._slash().trust(ctx, args)
 
     def _slash(self) -> Slash:
-        from .slash import Slash
+        from .chat_commands import Slash
 
         return Slash(self.proposals, self.trust, self.writes)
 
