@@ -7,8 +7,8 @@ from pathlib import Path
 from hookline_hookspecs import Context, HooklineError
 
 from .proposals import CHOICES, Proposals
+from .question_text import cleared, listed, listed_marks
 from .trust import Trust
-from .wording import cleared, listed, listed_marks
 from .writes import Writes
 
 MAX_LISTED = 50

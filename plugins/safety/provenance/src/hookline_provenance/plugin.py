@@ -49,9 +49,7 @@ from .judge import CallJudge, Finding
 from .known_values import KnownValues, Met
 from .outcomes import Outcome
 from .proposals import Proposals
-from .taint import charge, is_trusted, outside
-from .trust import Trust, TrustSettings
-from .wording import (
+from .question_text import (
     GRAVITY,
     described,
     details,
@@ -61,6 +59,8 @@ from .wording import (
     shown_value,
     sources,
 )
+from .taint import charge, is_trusted, outside
+from .trust import Trust, TrustSettings
 from .writes import Writes
 
 if TYPE_CHECKING:

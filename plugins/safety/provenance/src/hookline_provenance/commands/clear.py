@@ -13,7 +13,7 @@ import typer
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
-from ..wording import cleared
+from ..question_text import cleared
 
 if TYPE_CHECKING:
     from .. import Provenance

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from hookline_hookspecs.cli import with_plugin
 
-from ..wording import listed_marks
+from ..question_text import listed_marks
 
 if TYPE_CHECKING:
     from .. import Provenance

@@ -15,7 +15,7 @@ from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.cli import with_plugin
 
 from ..proposals import CHOICES
-from ..wording import listed
+from ..question_text import listed
 
 if TYPE_CHECKING:
     from .. import Provenance
