@@ -25,7 +25,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.named_agents import AgentSource
 from pydantic import BaseModel, Field
 
-from .named import find_agent, limit_tools, named_agents
+from .named_agents import find_agent, limit_tools, named_agents
 from .report import failure, prompt, report
 from .sub_agent import SubAgent, new_session_id, task_key, task_line
 
