@@ -30,7 +30,7 @@ from hookline_hookspecs.turns import Session
 from .. import clock
 from ..engine import Engine
 from .forms import read_answer
-from .posted import PostedAnswers
+from .posted_questions import PostedAnswers
 from .shared_prompts import SharedPrompts
 from .showing import show_question
 from .table import QuestionTable, new_question
