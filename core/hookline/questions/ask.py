@@ -27,9 +27,9 @@ from .. import clock
 from ..bus.implementation import TurnInterruption
 from ..sessions.context import TurnContext
 from ..sessions.state import ActiveTurn
+from .delivery import is_of_chat, show_question
 from .forms import ask_values, ask_whole
 from .service import QuestionService, new_question_id
-from .showing import is_of_chat, show_question
 from .table import AskingCall, new_question
 
 NO_CALL = AskingCall()

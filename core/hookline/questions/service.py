@@ -29,10 +29,10 @@ from hookline_hookspecs.turns import Session
 
 from .. import clock
 from ..engine import Engine
+from .delivery import show_question
 from .forms import read_answer
 from .posted_questions import PostedAnswers
 from .shared_prompts import SharedPrompts
-from .showing import show_question
 from .table import QuestionTable, new_question
 from .text import closed_text
 
