@@ -36,7 +36,7 @@ from .inspection import CoreConfiguration, CoreInspection
 from .plugins.host import PluginHost
 from .plugins.loader import Plugins
 from .questions.ask import ask_answer
-from .questions.folders import FolderTrustQuestions
+from .questions.folder_trust import FolderTrustQuestions
 from .questions.service import QuestionService
 from .sessions.branches import StoredSessionBranches
 from .sessions.context import current_chat

@@ -17,7 +17,7 @@ from hookline_hookspecs.errors import CommandError
 from hookline_hookspecs.folder_trust import TRUST, FolderContent, FolderTrust
 from hookline_hookspecs.questions import Questions
 
-from hookline.questions.folders import HANDLER, MAX_LINES, content_lines, folder_contents
+from hookline.questions.folder_trust import HANDLER, MAX_LINES, content_lines, folder_contents
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
