@@ -21,7 +21,7 @@ from .catalog import Catalog, CommandEntry, installed_commands
 from .command_guards import prepare_process
 from .ending_signals import EndingSignals
 from .output import FAILED, INTERRUPTED, err
-from .registered import register_commands
+from .registered_commands import register_commands
 
 if TYPE_CHECKING:
     from hookline.plugins.loader import PluginStatus

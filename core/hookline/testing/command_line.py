@@ -18,7 +18,7 @@ from hookline.cli.app import run_command
 from hookline.cli.build import build_command
 from hookline.cli.catalog import Catalog, CommandEntry, installed_commands
 from hookline.cli.output import FAILED, err
-from hookline.cli.registered import register_commands
+from hookline.cli.registered_commands import register_commands
 
 if TYPE_CHECKING:
     from hookline.runtime import Runtime
