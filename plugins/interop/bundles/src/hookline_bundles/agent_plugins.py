@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import contained
+from . import bundle_files
 from .bundle import Bundle, BundleServer, InvalidBundle
-from .contained import OutsideBundle, Unreadable
+from .bundle_files import OutsideBundle, Unreadable
 from .skills import SkillReader
 
 MANIFEST = "plugin.json"
@@ -41,10 +41,10 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 def is_agent_plugin(root: Path) -> bool:
     """True if the folder has a ``plugin.json`` at its root, unless that names no schema and there
     is the manifest of another format."""
-    if not contained.exists(root, MANIFEST):
+    if not bundle_files.exists(root, MANIFEST):
         return False
     try:
-        manifest = contained.read_json(root, MANIFEST)
+        manifest = bundle_files.read_json(root, MANIFEST)
     except (OutsideBundle, Unreadable):
         return True
     is_named = isinstance(manifest, Mapping) and "$schema" in manifest
@@ -54,7 +54,7 @@ def is_agent_plugin(root: Path) -> bool:
 def has_other_manifest(root: Path) -> bool:
     """True if the folder has the manifest of another format."""
     folders = (".claude-plugin", ".plugin", ".cursor-plugin", ".codex-plugin")
-    return any(contained.exists(root, f"{folder}/plugin.json") for folder in folders)
+    return any(bundle_files.exists(root, f"{folder}/plugin.json") for folder in folders)
 
 
 def read_agent_plugin(root: Path, data: Path) -> Bundle:
@@ -83,7 +83,7 @@ def read_agent_plugin(root: Path, data: Path) -> Bundle:
 
 def _manifest(root: Path, problems: list[str]) -> Mapping[str, Any]:
     try:
-        manifest = contained.read_json(root, MANIFEST)
+        manifest = bundle_files.read_json(root, MANIFEST)
     except (OutsideBundle, Unreadable) as error:
         raise InvalidBundle(str(error)) from None
     if not isinstance(manifest, dict):
@@ -131,10 +131,10 @@ def _manifest_fault(manifest: Mapping[str, Any]) -> str:
 
 def _servers(root: Path, data: Path, problems: list[str]) -> tuple[BundleServer, ...]:
     """Read ``mcp.json``; a fault of the file itself disables all servers."""
-    if not contained.exists(root, "mcp.json"):
+    if not bundle_files.exists(root, "mcp.json"):
         return ()
     try:
-        document = contained.read_json(root, "mcp.json")
+        document = bundle_files.read_json(root, "mcp.json")
         if not isinstance(document, dict):
             raise Unreadable("mcp.json: expected an object")
         _check_schema(document.get("$schema"), MCP_SCHEMA, "mcp.json")
@@ -194,7 +194,7 @@ def _program(entry: Mapping[str, Any], root: Path, data: Path) -> dict[str, Any]
 def _command(command: str, root: Path) -> str:
     """Return a bare name, or the path of a program in the bundle. Raises ``ValueError``."""
     if command.startswith("./"):
-        program = contained.resolve(root, command)
+        program = bundle_files.resolve(root, command)
         if not program.is_file():
             raise ValueError(f"there is no program {command}")
         return str(program)
@@ -210,12 +210,12 @@ def _folder(cwd: Any, expand: Any, root: Path, data: Path) -> Path:
     if not isinstance(cwd, str):
         raise ValueError("cwd: expected a string")
     if cwd.startswith("./") or re.match(r"\$\{PLUGIN_ROOT\}(?:/|\Z)", cwd):
-        folder = contained.resolve(root, expand(cwd))
+        folder = bundle_files.resolve(root, expand(cwd))
         if not folder.is_dir():
             raise ValueError(f"there is no folder {cwd[:80]}")
         return folder
     if re.match(r"\$\{PLUGIN_DATA\}(?:/|\Z)", cwd):
-        return contained.resolve(data, expand(cwd))
+        return bundle_files.resolve(data, expand(cwd))
     raise ValueError("cwd must begin with ./, ${PLUGIN_ROOT} or ${PLUGIN_DATA}")
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import contained
+from . import bundle_files
 from .bundle import Bundle, BundleServer, Format, InvalidBundle
-from .contained import OutsideBundle, Unreadable
+from .bundle_files import OutsideBundle, Unreadable
 from .hook_files import HookReader
 from .parts import PartReader
 from .servers import read_servers
@@ -49,14 +49,14 @@ _SIGNS = ("skills", "commands", "agents", "hooks/hooks.json", ".mcp.json")
 def find_manifest(root: Path) -> tuple[str, Format] | None:
     """Return the manifest's path and format; None without one."""
     for folder, kind in MANIFEST_FOLDERS.items():
-        if contained.exists(root, f"{folder}/{MANIFEST}"):
+        if bundle_files.exists(root, f"{folder}/{MANIFEST}"):
             return f"{folder}/{MANIFEST}", kind
     return None
 
 
 def looks_like_plugin(root: Path) -> bool:
     """True for a folder with a manifest, or with the parts of a plugin."""
-    return find_manifest(root) is not None or any(contained.exists(root, one) for one in _SIGNS)
+    return find_manifest(root) is not None or any(bundle_files.exists(root, one) for one in _SIGNS)
 
 
 def read_claude_plugin(root: Path, data: Path, entry: Mapping[str, Any] | None) -> Bundle:
@@ -81,7 +81,7 @@ def read_claude_plugin(root: Path, data: Path, entry: Mapping[str, Any] | None) 
 
 def _read_manifest(root: Path, path: str) -> Mapping[str, Any]:
     try:
-        manifest = contained.read_json(root, path)
+        manifest = bundle_files.read_json(root, path)
     except (OutsideBundle, Unreadable) as error:
         raise InvalidBundle(str(error)) from None
     if not isinstance(manifest, dict):
@@ -110,7 +110,7 @@ class _PluginReader:
             self._parts.read_agents(path)
         for path in self._places("skills"):
             self._skills.read(path)
-        if not self._skills.skills and contained.exists(self._root, "SKILL.md"):
+        if not self._skills.skills and bundle_files.exists(self._root, "SKILL.md"):
             self._skills.read(".")
         self._parts.add_commands(self._skills.commands)
         self._read_hooks()
@@ -147,13 +147,13 @@ class _PluginReader:
         paths = [named] if isinstance(named, str) else named
         if isinstance(paths, Mapping):
             paths = [one.get("source") for one in paths.values() if isinstance(one, Mapping)]
-        if contained.exists(self._root, name):
+        if bundle_files.exists(self._root, name):
             yield name
         for path in paths if isinstance(paths, list) else ():
             if not isinstance(path, str):
                 self._problems.append(f"{name}: expected paths")
             elif (plain := path.removeprefix("./").strip("/") or ".") != name:
-                if contained.exists(self._root, plain):
+                if bundle_files.exists(self._root, plain):
                     yield plain
                 else:
                     self._problems.append(f"{name}: there is no {path[:80]}")
@@ -172,9 +172,9 @@ class _PluginReader:
             self._hooks.read(named, "hooks in the manifest")
         plain = dict.fromkeys(path.removeprefix("./") for path in paths)
         for path in plain:
-            if contained.exists(self._root, path):
+            if bundle_files.exists(self._root, path):
                 try:
-                    self._hooks.read(contained.read_json(self._root, path), path)
+                    self._hooks.read(bundle_files.read_json(self._root, path), path)
                 except (OutsideBundle, Unreadable) as error:
                     self._problems.append(f"{error}; its hooks are not used")
 
@@ -188,12 +188,12 @@ class _PluginReader:
             where = "mcpServers in the manifest"
             if isinstance(source, str):
                 where = source.removeprefix("./")
-                if not contained.exists(self._root, where):
+                if not bundle_files.exists(self._root, where):
                     if source != ".mcp.json":
                         self._problems.append(f"mcpServers: there is no {source[:80]}")
                     continue
                 try:
-                    document = contained.read_json(self._root, where)
+                    document = bundle_files.read_json(self._root, where)
                 except (OutsideBundle, Unreadable) as error:
                     self._problems.append(f"{error}; its servers are not used")
                     continue
@@ -203,7 +203,7 @@ class _PluginReader:
 
     def _note_ignored(self) -> None:
         for name, what in _IGNORED.items():
-            if name in self._manifest or contained.exists(self._root, name):
+            if name in self._manifest or bundle_files.exists(self._root, name):
                 self._ignored.append(what)
 
 

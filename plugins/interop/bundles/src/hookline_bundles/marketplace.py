@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import contained
+from . import bundle_files
+from .bundle_files import OutsideBundle, Unreadable
 from .claude_plugins import MANIFEST_FOLDERS, plain_name
-from .contained import OutsideBundle, Unreadable
 
 MARKETPLACE = "marketplace.json"
 
@@ -40,9 +40,9 @@ def entries(root: Path) -> list[MarketplaceEntry]:
     """
     for folder in MANIFEST_FOLDERS:
         path = f"{folder}/{MARKETPLACE}"
-        if contained.exists(root, path):
+        if bundle_files.exists(root, path):
             try:
-                return _parse(contained.read_json(root, path), root)
+                return _parse(bundle_files.read_json(root, path), root)
             except (OutsideBundle, Unreadable):
                 return []
     return []
@@ -67,7 +67,7 @@ def _entry(row: Mapping[str, Any], root: Path, base: str) -> MarketplaceEntry | 
     if isinstance(source, str):
         path = source if source.startswith("./") else f"{base.strip('/') or '.'}/{source}"
         try:
-            folder = contained.resolve(root, path)
+            folder = bundle_files.resolve(root, path)
         except OutsideBundle:
             return None
         return MarketplaceEntry(name, folder, row) if folder.is_dir() else None

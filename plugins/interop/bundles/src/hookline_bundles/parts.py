@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from . import contained
+from . import bundle_files
 from .bundle import BundleAgent, BundleCommand
-from .contained import OutsideBundle, Unreadable
+from .bundle_files import OutsideBundle, Unreadable
 from .markdown import MarkdownFile, parse_markdown
 from .tool_names import own_names
 
@@ -54,17 +54,17 @@ class PartReader:
 
     def _files(self, path: str) -> list[str]:
         try:
-            real = contained.resolve(self.root, path)
+            real = bundle_files.resolve(self.root, path)
             if real.is_file() and path.lower().endswith(".md"):
                 return [path]
-            return list(contained.markdown_files(self.root, path))
+            return list(bundle_files.markdown_files(self.root, path))
         except OutsideBundle as error:
             self.problems.append(f"{error}; it is not read")
             return []
 
     def _document(self, file: str, what: str) -> MarkdownFile | None:
         try:
-            return parse_markdown(contained.read_text(self.root, file))
+            return parse_markdown(bundle_files.read_text(self.root, file))
         except (OutsideBundle, Unreadable) as error:
             self.problems.append(f"{what} {file} is left out: {error}")
             return None

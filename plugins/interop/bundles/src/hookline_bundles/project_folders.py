@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import contained
+from . import bundle_files
 from .bundle import Bundle, InvalidBundle
-from .contained import OutsideBundle, Unreadable
+from .bundle_files import OutsideBundle, Unreadable
 from .folder_names import FOLDERS
 from .formats import read_bundle
 from .hook_files import HookReader
@@ -40,18 +40,18 @@ def _read_folder(root: Path, name: str, data: Path) -> Bundle:
     root = root.resolve()
     skills, parts, hooks = SkillReader(root, strict=False), PartReader(root), HookReader()
     problems: list[str] = []
-    if contained.exists(root, "skills"):
+    if bundle_files.exists(root, "skills"):
         skills.read("skills")
     for place in _COMMANDS:
-        if contained.exists(root, place):
+        if bundle_files.exists(root, place):
             parts.read_commands(place)
-    if contained.exists(root, "agents"):
+    if bundle_files.exists(root, "agents"):
         parts.read_agents("agents")
     parts.add_commands(skills.commands)
     for file in _SETTINGS:
-        if contained.exists(root, file):
+        if bundle_files.exists(root, file):
             try:
-                settings = contained.read_json(root, file)
+                settings = bundle_files.read_json(root, file)
             except (OutsideBundle, Unreadable) as error:
                 problems.append(f"{error}; its hooks are not used")
                 continue
@@ -73,11 +73,11 @@ def _read_folder(root: Path, name: str, data: Path) -> Bundle:
 
 def _read_plugins(folder: Path, data: Path) -> list[Bundle]:
     found: dict[str, Bundle] = {}
-    for name in contained.children(folder, ".") if folder.is_dir() else ():
+    for name in bundle_files.children(folder, ".") if folder.is_dir() else ():
         if name.startswith(".") or not (folder / name).is_dir():
             continue
         try:
-            bundle = read_bundle(contained.resolve(folder, name), data / name)
+            bundle = read_bundle(bundle_files.resolve(folder, name), data / name)
         except (InvalidBundle, OutsideBundle):
             continue
         found.setdefault(bundle.name, bundle)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
-from . import contained
+from . import bundle_files
 from .bundle import BundleCommand, BundleSkill
-from .contained import OutsideBundle, Unreadable
+from .bundle_files import OutsideBundle, Unreadable
 from .markdown import MarkdownFile, parse_markdown
 from .parts import command_of
 
@@ -38,27 +38,27 @@ class SkillReader:
     def read(self, folder: str) -> None:
         """Add the skills in the immediate subfolders of a folder, or the folder's own."""
         try:
-            real = contained.resolve(self._root, folder)
+            real = bundle_files.resolve(self._root, folder)
         except OutsideBundle as error:
             self.problems.append(f"{error}; its skills are not used")
             return
         if not real.is_dir():
-            if contained.exists(self._root, folder):
+            if bundle_files.exists(self._root, folder):
                 self.problems.append(f"{folder} is not a folder; there are no skills in it")
             return
-        if not self._strict and contained.exists(self._root, f"{folder}/{MAIN_FILE}"):
+        if not self._strict and bundle_files.exists(self._root, f"{folder}/{MAIN_FILE}"):
             self._read_one(folder)
             return
-        for name in contained.children(self._root, folder):
+        for name in bundle_files.children(self._root, folder):
             path = f"{folder}/{name}"
-            if not name.startswith(".") and contained.exists(self._root, f"{path}/{MAIN_FILE}"):
+            if not name.startswith(".") and bundle_files.exists(self._root, f"{path}/{MAIN_FILE}"):
                 self._read_one(path)
 
     def _read_one(self, folder: str) -> None:
         name = Path(folder).name
         try:
-            real = contained.resolve(self._root, folder)
-            text = contained.read_text(self._root, f"{folder}/{MAIN_FILE}")
+            real = bundle_files.resolve(self._root, folder)
+            text = bundle_files.read_text(self._root, f"{folder}/{MAIN_FILE}")
         except (OutsideBundle, Unreadable) as error:
             self.problems.append(f"skill {name} is left out: {error}")
             return
