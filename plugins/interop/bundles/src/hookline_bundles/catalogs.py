@@ -20,7 +20,7 @@ from typing import Any
 from hookline_hookspecs import HooklineError, Host
 
 from .pins import write_private
-from .removed import RemovedBundle, RemovedList
+from .removed_bundles import RemovedBundle, RemovedList
 
 FILE = ".catalogs.json"
 MAX_CATALOG_BYTES = 5_000_000

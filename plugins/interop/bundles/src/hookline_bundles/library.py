@@ -24,7 +24,7 @@ from .folder_names import TRUST_KIND
 from .formats import read_bundle
 from .pins import Pin, Pins
 from .project_folders import read_project_folders
-from .removed import RemovedList
+from .removed_bundles import RemovedList
 from .standing_guards import EVERYTHING, Guard, from_rows
 
 State = Literal["on", "off", "changed", "revoked", "untrusted", "invalid"]
