@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from .tables import tables
-from .tracked import TrackedFiles
+from .tracked_files import TrackedFiles
 
 MOST_FOLDERS = 4_000
 """Maximum folders of a workspace that are searched at first, nearest first."""
