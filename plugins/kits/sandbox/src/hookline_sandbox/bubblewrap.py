@@ -11,8 +11,8 @@ from pathlib import Path
 from hookline_hookspecs.own_programs import own_program
 
 from .inside import filters
+from .launcher import needed, started
 from .limits import Limits
-from .starting import needed, started
 from .tables import tables
 from .view import View, within
 

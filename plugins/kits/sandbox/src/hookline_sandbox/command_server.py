@@ -16,7 +16,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .starting import inside, interpreter
+from .launcher import inside, interpreter
 
 TERM_TIMEOUT = 2.0
 """Seconds between SIGTERM and SIGKILL for the processes of a command."""

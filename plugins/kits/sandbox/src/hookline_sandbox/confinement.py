@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from .launcher import PORT, by_python, inside, interpreter, needed
 from .limits import Limits
-from .starting import PORT, by_python, inside, interpreter, needed
 from .tables import tables
 from .view import View, within
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import bubblewrap
+from .launcher import inside, interpreter
 from .limits import Limits
-from .starting import inside, interpreter
 from .view import View
 
 

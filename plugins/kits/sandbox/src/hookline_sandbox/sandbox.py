@@ -12,13 +12,13 @@ from hookline_hookspecs.own_code import own_code
 from . import bubblewrap, namespaces
 from .command_server import landlock_server_argv, server_argv
 from .control_files import REMOVED_FOLDER, Changes, Kept, keep, put_back
+from .launcher import PORT
 from .limits import Limits
 from .methods import Found, Method, found
 from .private import PrivateFolders
 from .private_home import furnish
 from .programs import programs
 from .repositories import outer_repository
-from .starting import PORT
 from .survey import Findings, Survey, with_shown
 from .tables import tables
 from .view import View, within
