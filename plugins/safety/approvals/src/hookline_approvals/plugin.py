@@ -35,8 +35,8 @@ from hookline_hookspecs.questions import (
 )
 from pydantic import BaseModel, BeforeValidator, Field
 
+from .grant_list import grant_list, parse_revoke
 from .grants import Grant, Grants, GrantScope, fingerprint
-from .listing import grant_list, parse_revoke
 from .question_list import parse_answer, question_list, several_text
 
 MAX_REMEMBERED_SESSIONS = 1024
