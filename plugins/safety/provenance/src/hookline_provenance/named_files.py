@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ON_FILES = ("read", "write", "delete", "execute")
 
 
-def named(call: ToolCall, effects: Iterable[Effect], folder: Path) -> list[Path]:
+def named_files(call: ToolCall, effects: Iterable[Effect], folder: Path) -> list[Path]:
     """The files that exist and that the call names, relative ones below ``folder``."""
     command = call.arguments.get("command")
     words = [one.target for one in effects if one.kind in _ON_FILES and one.target]
@@ -37,7 +37,7 @@ def may_name_files(call: ToolCall, effects: Iterable[Effect]) -> bool:
     return targets or isinstance(call.arguments.get("command"), str)
 
 
-def run(effect: Effect, folder: Path) -> Sequence[Path]:
+def executed_files(effect: Effect, folder: Path) -> Sequence[Path]:
     """The files that an ``execute`` names: a path, or a program's name and its arguments."""
     text = _TEXT.search(f" {effect.target} ")
     before = effect.target[: text.start()] if text else effect.target

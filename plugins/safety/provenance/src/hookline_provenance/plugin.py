@@ -43,10 +43,10 @@ from hookline_hookspecs.file_origins import FileOrigins
 from hookline_hookspecs.questions import QuestionHandler
 from pydantic import BaseModel, Field
 
-from . import named_files
 from .descriptions import Descriptions
 from .judge import CallJudge, Finding
 from .known_values import KnownValues, Met
+from .named_files import executed_files, may_name_files, named_files
 from .outcomes import Outcome
 from .proposals import Proposals
 from .question_text import (
@@ -228,7 +228,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     async def _is_from_outside(self, ctx: Context, effect: Effect) -> bool:
         if not effect.target:
             return False
-        files = named_files.run(effect, ctx.paths.workspace)
+        files = executed_files(effect, ctx.paths.workspace)
         return bool(await self.writes.of(files, programs=True))
 
     async def _look_ahead(self, ctx: Context, call: ToolCall) -> None:
@@ -236,9 +236,9 @@ class Provenance(Plugin[ProvenanceConfig]):
         if ctx.tool is None or ctx.tool.read_only:
             return
         effects = ctx.effects(call)
-        if not named_files.may_name_files(call, effects):
+        if not may_name_files(call, effects):
             return  # the session's workspace is found only where it is needed
-        files = named_files.named(call, effects, _folder(ctx, call))
+        files = named_files(call, effects, _folder(ctx, call))
         if files and (origins := await self.writes.of(files)):
             ctx.stash[call.id] = origins
         if isinstance(call.arguments.get("command"), str):
