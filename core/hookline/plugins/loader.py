@@ -50,7 +50,10 @@ MakeHost: TypeAlias = Callable[[str, str], PluginHost]
 
 @dataclass(slots=True)
 class PluginStatus:
-    """A plugin that config names. ``state`` is ``on``, ``off``, ``missing`` or ``failed``."""
+    """A plugin that config names. ``state`` is ``on``, ``off``, ``missing`` or ``failed``.
+
+    ``logged`` is the last reason that was logged with a traceback.
+    """
 
     entry: PluginEntry
     state: str = "off"
@@ -61,6 +64,7 @@ class PluginStatus:
     commands: list[Command] = field(default_factory=list)
     is_loaded: bool = False
     is_set_up: bool = False
+    logged: str = ""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -205,7 +209,9 @@ class Plugins:
         self._unregister(status)
         status.state, status.reason, status.plugin = "failed", reason, None
         self._note_missing_guard(status)
-        log.warning("plugin %s is not on: %s", name, reason, exc_info=error)
+        shown = error if reason != status.logged else None
+        log.warning("plugin %s is not on: %s", name, reason, exc_info=shown)
+        status.logged = reason
         if self.engine.strict and error is not None:
             raise error
 

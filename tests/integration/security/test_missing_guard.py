@@ -87,6 +87,18 @@ def test_guard_that_failed_in_setup_is_tried_again_at_each_message(
     assert h.states()["permissions"] == ("on", "")
 
 
+def test_guard_that_fails_again_is_logged_without_a_traceback(
+    harness: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Permissions, "setup", hookimpl(fails))
+    h = harness(Permissions, config={"permissions": {}}, model=["hi"], strict=False)
+    for _ in range(2):
+        assert "no disk" in h.send("hello").text
+    found = [one for one in caplog.records if "permissions is not on" in one.getMessage()]
+    assert len(found) > 1
+    assert [bool(one.exc_info) for one in found] == [True] + [False] * (len(found) - 1)
+
+
 @pytest.mark.parametrize(
     ("text", "answer"),
     [("plugins: {permissions: false}", "hi"), ("plugins: {permissions: {mode: ask}}", "hi"),

@@ -20,6 +20,7 @@ from typing import Any
 
 import httpcore2
 import httpx2
+from hookline_hookspecs.certificates import certificates_fault
 from hookline_hookspecs.plain_http import plain_http_advice
 
 from .addresses import Target
@@ -176,15 +177,9 @@ def _certificates() -> ssl.SSLContext:
 
     Raises HttpFailed.
     """
-    named = tuple(os.environ.get(name) for name in CERTIFICATE_VARIABLES)
-    try:
-        return _ssl_context(named)
-    except OSError as error:
-        name = CERTIFICATE_VARIABLES[0]
-        raise HttpFailed(
-            f"{name} names {named[0]}, from which no certificates can be read "
-            f"({error.strerror or error}). Name a PEM file, or unset {name}."
-        ) from error
+    if fault := certificates_fault():
+        raise HttpFailed(f"{fault}.")
+    return _ssl_context(tuple(os.environ.get(name) for name in CERTIFICATE_VARIABLES))
 
 
 @lru_cache(1)

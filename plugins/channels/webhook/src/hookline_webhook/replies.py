@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Audio, HooklineError, Reply
+from hookline_hookspecs.certificates import certificates_fault
 
 from .signature import HEADER, signature
 
@@ -68,6 +69,8 @@ class ReplyPoster:
         if self._client is None:
             import httpx2
 
+            if fault := certificates_fault():
+                raise ReplyNotAccepted(fault)
             self._client = httpx2.AsyncClient(
                 timeout=self._timeout,
                 follow_redirects=False,

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs.certificates import certificates_fault
 
 from .client import PlatformClient
 from .config import ChannelConfig
@@ -91,7 +92,10 @@ class ListeningClient(PlatformClient):
         return closable
 
     def check_account(self) -> None:
-        """Raise :class:`CannotStart` if the settings of the account are not valid."""
+        """Raise :class:`CannotStart` if the settings of the account are not valid, or no server can
+        be verified."""
+        if fault := certificates_fault():
+            raise CannotStart(f"{fault}.")
         if self._settings is not None and (problem := self._settings.account_problem(self.host)):
             raise CannotStart(problem)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import DeltaSink, ModelResponse, ProviderError
+from hookline_hookspecs.certificates import certificates_fault
 from hookline_hookspecs.proxies import proxy_fault
 
 from .causes import Cause
@@ -60,18 +60,13 @@ class ResponseGuard:
 
         if not is_local(address) and (fault := proxy_fault(address)):
             raise self._failures.failure(Cause.BAD_PROXY, fault)
-        try:
-            certificates = httpx2.create_ssl_context()
-        except OSError as error:
-            raise ValueError(
-                f"SSL_CERT_FILE names {os.environ.get('SSL_CERT_FILE')}, from which no "
-                f"certificates can be read ({error.strerror or error})"
-            ) from None
+        if fault := certificates_fault():
+            raise ValueError(fault)
         client: httpx2.AsyncClient = sdk.DefaultAioHttpClient(
             event_hooks={"response": [limit_responses(self.limits)]},
             follow_redirects=False,
             trust_env=not is_local(address),
-            verify=certificates,
+            verify=httpx2.create_ssl_context(),
         )
         return client
 

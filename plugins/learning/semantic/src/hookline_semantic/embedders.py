@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs.certificates import certificates_fault
 
 from .config import SemanticConfig
 
@@ -117,6 +118,8 @@ class ServerEmbedder:
     async def _connect(self) -> AsyncOpenAI:
         if self._client is None:
             openai = await asyncio.to_thread(_module, "openai")
+            if fault := certificates_fault():
+                raise EmbeddingFailed(f"{fault}.")
             if self._client is None:
                 self._client = openai.AsyncOpenAI(
                     base_url=self._address,

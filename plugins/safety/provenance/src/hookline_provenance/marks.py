@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import time
 from bisect import bisect_right
@@ -33,6 +34,9 @@ MAX_HASHED_BYTES = 16 * 2**20
 """Bytes of a file that is known by its content; a larger one is known by its path only."""
 MIN_HASHED_BYTES = 4
 """Bytes of a file that is known by its content: an empty list or object is in many files."""
+TELLING_WORDS, TELLING_CHARS = 5, 40
+"""A file's name of so many words or characters can say something to who reads it in a list."""
+_WORD = re.compile(r"[^\W_]+")
 _OF_GIT = frozenset({"index", "FETCH_HEAD", "ORIG_HEAD", "HEAD"})
 """Files in ``.git`` that hold no content, and that reading commands write."""
 
@@ -70,9 +74,13 @@ class Marks:
         object.__setattr__(self, "_starts", [one[0] for one in self.windows])
         object.__setattr__(self, "_latest", list(accumulate((o[1] for o in self.windows), max)))
         object.__setattr__(self, "cleared_paths", frozenset(path for path, _ in self.cleared))
+        names = [(os.path.basename(path), of) for path, of in self.paths.items()]  # noqa: PTH119
+        telling = {_words(name): of for name, of in names if is_telling(name)}
+        object.__setattr__(self, "_telling", telling)
 
     _starts: Sequence[float] = field(init=False, repr=False)
     _latest: Sequence[float] = field(init=False, repr=False)
+    _telling: Mapping[str, tuple[Origin, ...]] = field(init=False, repr=False)
     cleared_paths: frozenset[str] = field(init=False, repr=False)
 
     def written_at(self, changed: float) -> tuple[Origin, ...]:
@@ -89,6 +97,13 @@ class Marks:
     def is_empty(self) -> bool:
         """True if no session that had read from outside has written anything."""
         return not (self.windows or self.paths)
+
+    def names_in(self, text: str) -> tuple[Origin, ...]:
+        """The origins of the telling names in a text, however their words are separated there."""
+        if not self._telling:
+            return ()
+        words = f" {_words(text)} "
+        return merge_origins(*(of for name, of in self._telling.items() if f" {name} " in words))
 
     def below(self, folder: str) -> tuple[Origin, ...]:
         """The origins of every path below a folder, existing or not."""
@@ -171,15 +186,26 @@ class FileCheck:
         return tuple(found)
 
     def changed_since(self, folders: Iterable[Path], began: float) -> list[MarkedFile]:
-        """The files below folders whose status changed at or after a Unix time."""
+        """The files below folders whose status changed at or after a Unix time, and the names of
+        folders and links that say something."""
         found: list[MarkedFile] = []
         for folder in folders:
-            for file in islice(files_in(os.path.realpath(folder)), MAX_CHANGED_FILES):
+            listed = files_in(os.path.realpath(folder), telling_folders=True)
+            for file in islice(listed, MAX_CHANGED_FILES):
                 try:
                     status = os.lstat(file)
+                    link = os.readlink(file) if stat.S_ISLNK(status.st_mode) else ""  # noqa: PTH115
                 except OSError:
                     continue
-                if status.st_ctime >= began and not stat.S_ISLNK(status.st_mode):
+                if status.st_ctime < began:
+                    continue
+                if link:
+                    said = os.path.join(os.path.dirname(file), link.replace("/", " "))  # noqa: PTH118, PTH120
+                    named = [one for one in (file, said) if is_telling(os.path.basename(one))]  # noqa: PTH119
+                    found += [MarkedFile(one, "", 0) for one in named]
+                elif stat.S_ISDIR(status.st_mode):
+                    found.append(MarkedFile(file, "", 0))
+                else:
                     digest = self._digest(file, status)
                     found.append(MarkedFile(file, digest, status.st_size))
                     if len(found) >= MAX_HASHED_FILES:
@@ -211,10 +237,23 @@ class FileCheck:
         return digest
 
 
-def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
+def is_telling(name: str) -> bool:
+    """True if a file's name can say something to who reads it in a list of files."""
+    stem = os.path.splitext(name)[0]  # noqa: PTH122
+    return len(stem) >= TELLING_CHARS or len(_WORD.findall(stem)) >= TELLING_WORDS
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def files_in(
+    path: str, left_out: Collection[str] = (), *, telling_folders: bool = False
+) -> Iterator[str]:
     """A file itself, or the files of a folder, at any depth, those at the top first.
 
-    Links to folders elsewhere are followed, each folder once.
+    Links to folders elsewhere are followed, each folder once. With ``telling_folders``, the
+    folders in it whose name says something are included.
     """
     if not os.path.isdir(path):  # noqa: PTH112
         yield path
@@ -227,6 +266,8 @@ def files_in(path: str, left_out: Collection[str] = ()) -> Iterator[str]:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
+                    if telling_folders and is_telling(entry.name):
+                        yield entry.path
                 elif entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112
                     real = os.path.realpath(entry.path)
                     if real not in followed and not f"{real}/".startswith(root):

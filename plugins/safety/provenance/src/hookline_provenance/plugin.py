@@ -46,6 +46,7 @@ from pydantic import BaseModel, Field
 from .descriptions import Descriptions
 from .judge import CallJudge, Finding
 from .known_values import KnownValues, Met
+from .marks import is_telling
 from .named_files import executed_files, may_name_files, named_files
 from .outcomes import Outcome
 from .proposals import Proposals
@@ -342,7 +343,12 @@ class Provenance(Plugin[ProvenanceConfig]):
         if readable is not None:
             paths = []  # of a command, all that it can read was looked at before
         ran = before if any(effect.kind == "execute" for effect in effects) else ()
-        read = merge_origins(await self.writes.of(paths) if paths else (), ran, readable or ())
+        read = merge_origins(
+            await self.writes.of(paths) if paths else (),
+            ran,
+            readable or (),
+            await self.writes.names_in(result.text),
+        )
         origins = merge_origins(result.origins, read)
         if not tool.read_only:
             known = merge_origins(ctx.origins, origins, before)
@@ -428,7 +434,9 @@ def _written(ctx: Context, call: ToolCall, effects: Sequence[Effect]) -> list[Pa
     if "command" in call.arguments or kinds & {"execute", "unknown"}:
         return _folders(ctx, call)
     changed = [effect.target for effect in effects if effect.kind in ("write", "configure")]
-    return [ctx.paths.workspace / target for target in changed if target]
+    files = [ctx.paths.workspace / target for target in changed if target]
+    named = [folder.parent for file in files for folder in file.parents if is_telling(folder.name)]
+    return files + [one for one in named if one.is_relative_to(ctx.paths.workspace)]
 
 
 def _folder(ctx: Context, call: ToolCall) -> Path:

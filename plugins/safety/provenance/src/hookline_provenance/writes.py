@@ -159,6 +159,10 @@ class Writes:
 
         return await asyncio.to_thread(look)
 
+    async def names_in(self, text: str) -> tuple[Origin, ...]:
+        """The origins of the names in a text that sessions from outside gave to files."""
+        return (await self.marks()).names_in(text)
+
     async def marks(self) -> Marks:
         """What is known now; other processes write to the same store."""
         if self._open:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hookline_hookspecs import BadRequest, Delta, HooklineError, Host, ToolError
+from hookline_hookspecs.certificates import certificates_fault
 from hookline_providerkit import Cause, Retries, SdkClient
 
 from .config import MultimediaConfig
@@ -85,6 +86,7 @@ class ServiceClient:
         """Fetch ``url`` from a service's own server, without the key and without redirects."""
         import httpx2
 
+        _check_certificates()
         try:
             async with (
                 asyncio.timeout(self._timeout),
@@ -114,12 +116,18 @@ class ServiceClient:
     def _make_client(self, endpoint: ServiceEndpoint) -> AsyncOpenAI:
         import openai
 
+        _check_certificates()
         return openai.AsyncOpenAI(
             api_key=endpoint.api_key,
             base_url=endpoint.base_url,
             max_retries=0,  # Retries repeats, and reports the wait
             timeout=openai.Timeout(self._timeout, connect=min(CONNECT_TIMEOUT, self._timeout)),
         )
+
+
+def _check_certificates() -> None:
+    if fault := certificates_fault():
+        raise ToolError(f"{fault}.")
 
 
 async def _read_body(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hookline_hookspecs import Http, ToolError
+from hookline_hookspecs.certificates import certificates_fault
 
 MAX_BODY_BYTES = 33_554_432
 """Largest response of the service over HTTP/1.1 (google.github.io/osv.dev, "Pagination")."""
@@ -117,8 +118,10 @@ async def direct_post(url: str, data: dict[str, Any], seconds: float) -> OsvResp
     """Post to the operator's own service, which may have a private address."""
     import httpx2
 
+    if fault := certificates_fault():
+        raise ToolError(f"{fault}.")
+    certificates = httpx2.create_ssl_context()
     try:
-        certificates = httpx2.create_ssl_context()
         async with (
             httpx2.AsyncClient(timeout=seconds, trust_env=False, verify=certificates) as client,
             client.stream("POST", url, json=data) as answer,

@@ -12,6 +12,8 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from hookline_hookspecs.certificates import certificates_fault
+
 from ..envelope import KEY_BYTES, DecryptionFailed, WrappingKey
 from .key_source import KeyContext, KeyUnavailable
 from .local_key import LocalKey, LocalSource, parse_key
@@ -45,6 +47,8 @@ class HashicorpClient:
         import httpx2
 
         self._check_connection()
+        if fault := certificates_fault():
+            raise KeyUnavailable(f"{fault}.")
         headers = {"X-Vault-Token": self._token, "X-Vault-Request": "true"}
         headers |= {"X-Vault-Namespace": self._namespace} if self._namespace else {}
         url = f"{self.address}/v1/{path}"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hookline_hookspecs import ToolError
+from hookline_hookspecs.certificates import certificates_fault
 
 from ..retry_after import retry_hint
 
@@ -41,6 +42,8 @@ async def request_json(
     """
     import httpx2
 
+    if fault := certificates_fault():
+        raise ToolError(f"{fault}.")
     try:
         async with (
             asyncio.timeout(SEARCH_TIMEOUT),
