@@ -231,8 +231,6 @@ class Engine:
         self._secrets = ProcessFilter()
         filter_log_records()
         self.hide_secrets(loaded.secrets)
-        for folder in (Path(self.config.workspace), *self._allowed_roots()):
-            add_writable_folder(folder.expanduser())
         self.providers = Providers(loaded)
         self.tools = ToolRegistry()
         self.services: dict[Any, Any] = {}

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import yaml
 from hookline_hookspecs.errors import ConfigError, SettingsError
+from hookline_hookspecs.own_programs import add_writable_folder
 from pydantic import BaseModel
 
 from .document import Document
@@ -68,7 +69,8 @@ def load(
 
     `env` is the process environment. `flags` are command-line options by dotted key; None means not
     given. `text` is used instead of the content of config.yaml. `uses_project`: the settings of the
-    workspace apply too, if the person trusts it. Raises ConfigError.
+    workspace apply too, if the person trusts it. Programs in the workspace and the allowed roots
+    count as the model's from then on. Raises ConfigError.
     """
     path = home / "config.yaml"
     presets, standard = _defaults()
@@ -95,6 +97,8 @@ def load(
         stopping += [text for text in error.problems if not text.startswith(reported)]
     if stopping:
         raise ConfigError(*stopping)
+    for folder in (config.workspace, *config.paths.allowed_roots):
+        add_writable_folder(Path(folder).expanduser())
     entries = {name: _entry(("plugins", name), plugins, source) for name in [*standard, *plugins]}
     return Loaded(
         config=config,
