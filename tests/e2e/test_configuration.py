@@ -203,13 +203,7 @@ def test_unknown_key_only_warns_with_a_suggestion(hello_machine: Machine) -> Non
     path = hello_machine.config("trace: false\nsesion: {idle_hours: 1}\n")
     done = hello_machine.run("run", "hello")
     assert (done.code, done.out) == (0, "hello\n")
-    assert f"{path}:2: sesion: unknown key; did you mean session?" in done.err
-
-
-@pytest.mark.slow
-def test_config_warning_is_printed_once(hello_machine: Machine) -> None:
-    hello_machine.config("sesion: {idle_hours: 1}\n")
-    assert hello_machine.run("run", "hello").err.count("did you mean session?") == 1
+    assert done.err.count(f"{path}:2: sesion: unknown key; did you mean session?") == 1
 
 
 @pytest.mark.slow

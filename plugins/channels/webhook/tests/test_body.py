@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hookline_webhook.body import InvalidBody, WebhookMessage, parse_body
 from hookline_webhook.signature import is_signed, signature
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
@@ -98,11 +98,6 @@ def test_signature_fits_only_its_body_and_secret(data: bytes, other: bytes) -> N
     assert not is_signed(b"x" + other, data, [right])
 
 
-@given(st.lists(st.text(), max_size=3))
-def test_random_text_is_not_a_valid_signature(given_: list[str]) -> None:
-    assert not is_signed(KEY, b"body", given_)
-
-
 def test_signature_matches_rfc_4231() -> None:
     """RFC 4231, test case 2."""
     wanted = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
@@ -112,20 +107,14 @@ def test_signature_matches_rfc_4231() -> None:
 RIGHT = signature(KEY, b"body")
 
 
-@pytest.mark.parametrize(
-    "given_",
-    [
-        [],
-        [RIGHT, RIGHT],
-        [RIGHT[7:]],
-        [RIGHT.upper()],
-        [RIGHT[:-1]],
-        [RIGHT + "0"],
-        [RIGHT.replace("sha256", "sha1")],
-        ["sha256="],
-        [""],
-    ],
-)
+@given(st.lists(st.text(), max_size=3))
+@example([RIGHT, RIGHT])
+@example([RIGHT[7:]])
+@example([RIGHT.upper()])
+@example([RIGHT[:-1]])
+@example([RIGHT + "0"])
+@example([RIGHT.replace("sha256", "sha1")])
+@example(["sha256="])
 def test_signature_header_must_have_exact_form(given_: list[str]) -> None:
     assert not is_signed(KEY, b"body", given_)
 
