@@ -15,7 +15,7 @@ MAX_LISTED = 50
 """Marked files in one answer."""
 
 
-class Slash:
+class ChatCommands:
     """One method for each command."""
 
     def __init__(self, proposals: Proposals, trust: Trust, writes: Writes) -> None:

@@ -14,9 +14,9 @@ from .links import embedded_hosts, was_read
 from .outcomes import Outcome, outcome
 from .values import find_values, host_part, plain_url
 
-KEPT = ("learn", "schedule", "configure")
+LASTING = ("learn", "schedule", "configure")
 """Effects that last: they are judged by what is kept, unless a target is declared."""
-CARRIES_CONTENT = ("send", "pay", "book", "grant_access", "credential", *KEPT)
+CARRIES_CONTENT = ("send", "pay", "book", "grant_access", "credential", *LASTING)
 DECIDING: Mapping[EffectKind, tuple[SinkKind, ...]] = {
     "network": ("recipient",),
     "send": ("recipient", "target"),
@@ -92,7 +92,7 @@ class CallJudge:
         if effect.kind == "unknown":
             yield Finding("unknown", "target", effect.target, Met("composed"), "ask")
             yield from self._guessed(sinks, given)
-        elif effect.kind in KEPT and not names:
+        elif effect.kind in LASTING and not names:
             yield self._kept(effect, sinks, given)
         elif not names or (effect.kind in LOCAL and self._is_in_workspace(effect.target)):
             yield self._by_effect(effect)

@@ -21,6 +21,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.inbound import own_words
 
+from .result_rows import MAX_LINE_CHARS, result_rows
 from .values import (
     Value,
     can_be_named,
@@ -30,7 +31,6 @@ from .values import (
     host_part,
     hosts_of,
     joined,
-    words_of,
 )
 
 Source: TypeAlias = Literal[
@@ -46,16 +46,9 @@ DELETE_WORDS = re.compile(
 )
 """Beginnings of words that ask to delete something. Without one, naming a thing is no request to
 delete it; a language that is missing here costs a question."""
-MAX_LINE_CHARS = 200
-"""Characters of a line that is taken for a row of a table, and not for prose."""
 _NUMBERED = re.compile(r"[\s_-]*\d+$")
-MAX_ROWS = 2_000
-"""Rows of a result of which the ids are looked up."""
 QUOTE_CHARS = 30
 """Characters quoted on either side of a value that was read."""
-_LABEL_KEYS = frozenset({"title", "name", "filename", "file_name", "subject", "label", "summary"})
-"""Fields of a row that hold what people call it."""
-_ID_KEYS = frozenset({"id", "id_", "key", "uid", "number"})
 
 
 @dataclass(slots=True)
@@ -144,12 +137,12 @@ class KnownValues:
         for number, message in enumerate(messages):
             into = self.turn if number >= begin else self.earlier
             for block in message.blocks:
-                self._take(block, into)
+                self._read_block(block, into)
             if message.context:
-                self._take_context(message)
+                self._read_context(message)
         for result in results:
             self._calls[result.call.id] = result.call
-            self._take_result(
+            self._read_result(
                 result.call.id, result.text, result.ok, result.origins, result.handles
             )
         for one in self.outside:
@@ -157,7 +150,7 @@ class KnownValues:
 
     # What is read
 
-    def _take(self, block: object, into: list[Text]) -> None:
+    def _read_block(self, block: object, into: list[Text]) -> None:
         if isinstance(block, ToolCall):
             self._calls[block.id] = block
             offered = block.arguments.get("choices")
@@ -171,9 +164,9 @@ class KnownValues:
             elif any(map(self._is_outside, block.origins)) or (block.origins and not self._spoken):
                 self.outside.append(Text(block.text, _named(block.origins)))
         elif isinstance(block, ToolResultBlock):
-            self._take_result(block.call_id, block.text, block.ok, block.origins, block.handles)
+            self._read_result(block.call_id, block.text, block.ok, block.origins, block.handles)
 
-    def _take_context(self, message: Message) -> None:
+    def _read_context(self, message: Message) -> None:
         """The context blocks of a turn: memory, references, notices."""
         strange = [one for one in message.carried if self._is_outside(one)]
         read = Text(message.context, _named(strange) or "context", writes_before=self._writes)
@@ -187,7 +180,7 @@ class KnownValues:
             for one in block.origins
         )
 
-    def _take_result(
+    def _read_result(
         self,
         call_id: str,
         text: str,
@@ -219,7 +212,7 @@ class KnownValues:
         given = [one for one in read.call.arguments.values() if isinstance(one, str)]
         return any(find_values(one) or _is_file(one) for one in given)
 
-    # What is asked
+    # Where a value was met
 
     def met(self, text: str, of: str = "") -> Met:
         """Where a value was met; ``of`` is the kind of handle that it may be the id of."""
@@ -333,7 +326,7 @@ class KnownValues:
         for read in reversed([*self.own, *self.outside]):
             if read.handles or id_ not in read.text:
                 continue
-            labels = [label for row, label in _rows(read.text) if row == id_]
+            labels = [label for row, label in result_rows(read.text) if row == id_]
             if labels:
                 return list(dict.fromkeys(labels)), read.where
         return [], ""
@@ -440,7 +433,7 @@ class KnownValues:
             elif tool is not None and tool.read_only and not tool.paged:
                 yield from [read] if tool.origin != "workspace" else ()
 
-    # Where it was met
+    # Looking through what was read
 
     def _met_in_data(
         self, shown: str, holds: Callable[[Text], bool], asked_for: Callable[[Text], bool]
@@ -506,28 +499,3 @@ def _is_file(text: str) -> bool:
 
 def _as_text(arguments: Any) -> str:
     return json.dumps(dict(arguments), ensure_ascii=False, default=str)
-
-
-@lru_cache(64)
-def _rows(text: str) -> tuple[tuple[str, str], ...]:
-    """The ids of a result with the text of their rows: objects of JSON, or lines."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        rows = (line.strip() for line in text.splitlines()[:MAX_ROWS])
-        lines = [line for line in rows if len(line) <= MAX_LINE_CHARS]
-        return tuple((word, line) for line in lines for word in dict.fromkeys(words_of(line)))
-    return tuple(_json_rows(data))
-
-
-def _json_rows(data: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(data, list):
-        for one in data[:MAX_ROWS]:
-            yield from _json_rows(one)
-    elif isinstance(data, dict):
-        ids = [str(value) for key, value in data.items() if key in _ID_KEYS or key.endswith("_id")]
-        labels = [str(value) for key, value in data.items() if key in _LABEL_KEYS and value]
-        yield from [(id_, label) for id_ in ids for label in labels]
-        for value in data.values():
-            if isinstance(value, list | dict):
-                yield from _json_rows(value)

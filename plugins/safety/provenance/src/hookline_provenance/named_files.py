@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hookline_hookspecs import Effect, ToolCall
 
-MOST = 200
+MAX_WORDS = 200
 """Words of a command, and files that one of them stands for, that are looked at."""
 _BETWEEN = re.compile(r"[\s;|&<>()\"'`=,@{}$]+")
 _GLOB = re.compile(r"[*?\[]")
@@ -49,7 +49,7 @@ def executed_files(effect: Effect, folder: Path) -> Sequence[Path]:
 
 
 def _words(text: str) -> list[str]:
-    return list(islice(filter(None, _BETWEEN.split(text)), MOST))
+    return list(islice(filter(None, _BETWEEN.split(text)), MAX_WORDS))
 
 
 def _existing(words: Iterable[str], folder: Path) -> Iterator[Path]:
@@ -68,6 +68,6 @@ def _matching(words: Iterable[str], folder: Path) -> Iterator[Path]:
         if not _GLOB.search(word) or word.startswith("/"):
             continue
         try:
-            yield from islice(folder.glob(word), MOST)
+            yield from islice(folder.glob(word), MAX_WORDS)
         except (OSError, ValueError, NotImplementedError):
             continue

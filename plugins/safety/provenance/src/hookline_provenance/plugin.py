@@ -65,13 +65,13 @@ from .trust import Trust, TrustSettings
 from .writes import Writes
 
 if TYPE_CHECKING:
-    from .chat_commands import Slash
+    from .chat_commands import ChatCommands
 
 MAX_INLINE_CHARS = 50_000
 """Characters of a conversation up to which it is looked through on the event loop."""
 PERMITTED = "permitted recipients"
 """The key of the turn's stash under which allowed recipients are kept."""
-FORGET_EVERY = 86_400.0
+FORGET_INTERVAL = 86_400.0
 
 
 class ProvenanceConfig(BaseModel):
@@ -173,7 +173,7 @@ class Provenance(Plugin[ProvenanceConfig]):
         return found
 
     def _known(self, ctx: Context, trusted: Collection[str]) -> Callable[[], KnownValues]:
-        """What looks through the conversation; nothing in it reads from ``ctx``."""
+        """Return what looks through the conversation, in any thread: it does not use ``ctx``."""
         session, people = ctx.session, charge(ctx.origins, _person(ctx))
 
         def is_outside(origin: Origin) -> bool:
@@ -233,7 +233,7 @@ class Provenance(Plugin[ProvenanceConfig]):
         return bool(await self.writes.of(files, programs=True))
 
     async def _look_ahead(self, ctx: Context, call: ToolCall) -> None:
-        """Note where the files came from that a call names: it may move, copy or touch them."""
+        """Note the origins of the files that a call names, before it moves or changes them."""
         if ctx.tool is None or ctx.tool.read_only:
             return
         effects = ctx.effects(call)
@@ -263,7 +263,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     async def pre_learn(self, ctx: Context, lesson: Lesson) -> Deny | None:
-        """Refuse what is learnt from outside without a tool, which would have been asked about."""
+        """Refuse to learn from outside without a tool, whose call would have been asked about."""
         if ctx.tool is not None or self.proposals.is_making(ctx):
             return None
         strangers = await self._strangers(ctx, lesson.origins)
@@ -271,11 +271,11 @@ class Provenance(Plugin[ProvenanceConfig]):
             return None
         return Deny(f"it was made from what came from outside ({sources(strangers)})")
 
-    # Nobody there
+    # Proposals
 
     @hookimpl(tryfirst=True)
     async def on_question(self, ctx: Context, question: Question) -> str | None:
-        """Answer for an accepted proposal; keep the call as one if nobody can be asked."""
+        """Approve an accepted proposal; keep the call as a proposal if no one can be asked."""
         if question.kind != "approval" or question.call is None:
             return None
         if self.proposals.is_making(ctx):
@@ -299,7 +299,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     def around_model(self, ctx: Context, request: ModelRequest) -> Any:
-        """Play the accepted call in the model's place."""
+        """Answer with the accepted call, in the model's place."""
         if not self.proposals.is_making(ctx):
             return None
 
@@ -314,7 +314,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl(trylast=True)
     def around_tool(self, ctx: Context, call: ToolCall) -> Any:
-        """Note when a call begins that may write: what runs after it may take any time."""
+        """Note when a call that may write begins; hooks before and after it may take any time."""
         if ctx.tool is None or ctx.tool.read_only:
             return None
 
@@ -328,7 +328,7 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Give what was read from a file the file's origins; note when such a session writes."""
+        """Add the origins of files that were read, and note when a marked session writes."""
         tool = ctx.tool
         if tool is None:
             return None
@@ -359,27 +359,27 @@ class Provenance(Plugin[ProvenanceConfig]):
                 await self.writes.note(ctx.session, began, strangers, folders)
         return replace(result, origins=origins) if read else None
 
-    # People
+    # Commands, pages and jobs
 
     @command("/proposals", audience="operator", category="Model and safety")
     async def proposals_(self, ctx: Context, args: str) -> str:
         """Show actions held for approval; /proposals accept ID or reject ID."""
-        return await self._slash().proposals(ctx, args)
+        return await self._chat_commands().proposals(ctx, args)
 
     @command("/provenance", audience="operator", category="Model and safety")
     async def provenance_(self, ctx: Context, args: str) -> str:
         """Show files marked as from outside; /provenance clear PATH removes one mark."""
-        return await self._slash().provenance(ctx, args)
+        return await self._chat_commands().provenance(ctx, args)
 
     @command("/trust", audience="operator", category="Model and safety")
     async def trust_(self, ctx: Context, args: str) -> str:
         """Show who is trusted; /trust add HOST or PERSON, /trust remove WHAT."""
-        return await self._slash().trust(ctx, args)
+        return await self._chat_commands().trust(ctx, args)
 
-    def _slash(self) -> Slash:
-        from .chat_commands import Slash
+    def _chat_commands(self) -> ChatCommands:
+        from .chat_commands import ChatCommands
 
-        return Slash(self.proposals, self.trust, self.writes)
+        return ChatCommands(self.proposals, self.trust, self.writes)
 
     @hookimpl
     def register_routes(self, register: Callable[[Route], None]) -> None:
@@ -396,7 +396,7 @@ class Provenance(Plugin[ProvenanceConfig]):
     @hookimpl
     def register_jobs(self, register: Callable[[Job], None]) -> None:
         """Forget what has expired."""
-        register(Job("forget", self._forget, every=FORGET_EVERY, at_start=True))
+        register(Job("forget", self._forget, every=FORGET_INTERVAL, at_start=True))
 
     async def _forget(self) -> None:
         await self.proposals.forget()

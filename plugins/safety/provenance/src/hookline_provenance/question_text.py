@@ -17,11 +17,11 @@ from .known_values import Met
 if TYPE_CHECKING:
     from .writes import Mark
 
-SHOWN = 3
+MAX_NAMED_SOURCES = 3
 """Sources that are named; of the others, the number."""
-WIDTH = 120
+MAX_LINE_CHARS = 120
 """Characters of a source or a target in a list."""
-LONGEST = 4_000
+MAX_CALL_CHARS = 4_000
 """Characters of a call in a list; of a longer one the middle is counted."""
 DOES: Mapping[str, str] = {
     "pay": N_("move money"),
@@ -46,8 +46,8 @@ GRAVITY = tuple(DOES)
 def sources(origins: Sequence[Origin]) -> str:
     """The sources in words: the first ones by name."""
     named = [_short(origin.source or origin.kind) for origin in origins]
-    shown = ", ".join(dict.fromkeys(named[:SHOWN]))
-    left = len(set(named[SHOWN:]))
+    shown = ", ".join(dict.fromkeys(named[:MAX_NAMED_SOURCES]))
+    left = len(set(named[MAX_NAMED_SOURCES:]))
     return f"{shown} and {left} more" if left else shown
 
 
@@ -130,19 +130,19 @@ def listed_marks(marks: Sequence[Mark]) -> str:
     if not marks:
         return "No file is marked."
     return "\n".join(
-        f"{on_one_line(one.path, WIDTH)}  from {sources(one.origins)}" for one in marks
+        f"{on_one_line(one.path, MAX_LINE_CHARS)}  from {sources(one.origins)}" for one in marks
     )
 
 
 def cleared(path: str, origins: Sequence[Origin]) -> str:
     """What was done with a file's mark."""
-    shown = on_one_line(path, WIDTH)
+    shown = on_one_line(path, MAX_LINE_CHARS)
     return f"{shown} counts as the workspace's until it changes. It came from {sources(origins)}."
 
 
 def described(call: ToolCall, found: Sequence[Effect]) -> str:
     """What a proposal is: what it would do, and the whole call, which is what is accepted."""
-    return f"{call.name} to {effects(found)}: {shorten_middle(literal(call), LONGEST)}"
+    return f"{call.name} to {effects(found)}: {shorten_middle(literal(call), MAX_CALL_CHARS)}"
 
 
 def literal(call: ToolCall) -> str:
@@ -157,4 +157,4 @@ def _pretty(arguments: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    return on_one_line(text, WIDTH)
+    return on_one_line(text, MAX_LINE_CHARS)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from .taint import host_of
 
-LONGEST = 300
+MAX_NAME_CHARS = 300
 """Characters of a name."""
 
 
@@ -72,7 +72,7 @@ class Trust:
         Raises ``HooklineError`` for what is none.
         """
         name = _plain(what)
-        if not name or len(name) > LONGEST or name in ("*", ".") or "*" in name:
+        if not name or len(name) > MAX_NAME_CHARS or name in ("*", ".") or "*" in name:
             raise HooklineError(
                 f"{what[:60]!r} cannot be trusted; name a host (docs.example.com), a person "
                 "(telegram:222) or a tool (tool NAME)"

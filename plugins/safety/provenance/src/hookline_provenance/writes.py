@@ -30,9 +30,9 @@ from hookline_hookspecs.file_origins import BackgroundCommands
 
 from .marks import INERT, FileCheck, Marks
 
-KEPT = 90 * 86_400.0
+MARK_SECONDS = 90 * 86_400.0
 """Seconds after which a call's time, and a file that it wrote, are forgotten."""
-SLACK = 0.02
+CLOCK_SLACK = 0.02
 """Seconds that a file system's clock may be behind: it stamps at the kernel's tick, every 1 to 10
 ms."""
 
@@ -74,15 +74,15 @@ class Writes:
 
         ``folders`` are files, and folders with files, that it may have written.
         """
-        row = {"session_id": session.id, "started": began - SLACK, "ended": time.time()}
+        row = {"session_id": session.id, "started": began - CLOCK_SLACK, "ended": time.time()}
         text = _as_text(origins)
         storage = self._host.storage
         if not await storage.execute("extend_write", **row, origins=text):
             await storage.execute("add_write", **row, origins=text)
         if folders:
-            await self._mark_changed(folders, began - SLACK, text)
+            await self._mark_changed(folders, began - CLOCK_SLACK, text)
             if await self._has_running(session):
-                fresh = _OpenWrite(session, began - SLACK, {}, ())
+                fresh = _OpenWrite(session, began - CLOCK_SLACK, {}, ())
                 left = self._open.setdefault(session.id, fresh)
                 left.folders.update(dict.fromkeys(folders))
                 left.origins = merge_origins(left.origins, tuple(origins))
@@ -237,7 +237,7 @@ class Writes:
 
     async def forget(self) -> None:
         """Delete what is long ago."""
-        before = time.time() - KEPT
+        before = time.time() - MARK_SECONDS
         await self._host.storage.execute("drop_writes", before=before)
         await self._host.storage.execute("drop_files", before=before)
         await self._host.storage.execute("drop_cleared", before=before)
