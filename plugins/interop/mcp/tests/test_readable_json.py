@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 import httpx2
 from hookline_mcp.guarded_http import GuardedTransport
-from hookline_mcp.readable_json import readable_events, readable_json
+from hookline_mcp.readable_json import readable_json
+from hookline_mcp.readable_messages import readable_events
 
 
 def test_text_without_an_end_is_read_once() -> None:
@@ -32,8 +33,7 @@ async def test_event_that_comes_byte_by_byte_is_read_once() -> None:
 
     assert [one async for one in readable_events(pieces())] == [
         b"x" * 200_000 + b"\n",
-        b"data: 1\n",
-        b"data",
+        b"data: 1\ndata: \n\n",
     ]
 
 

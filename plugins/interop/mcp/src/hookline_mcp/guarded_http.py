@@ -15,7 +15,7 @@ import httpx2
 from hookline_hookspecs import HooklineError
 from hookline_hookspecs.plain_http import plain_http_advice
 
-from .readable_json import readable_events, readable_json
+from .readable_messages import EVENTS_TYPE, JSON_TYPE, error_body, readable_body, readable_events
 
 MAX_BODY_BYTES = 16_777_216
 """Bytes of one response. An event stream may be longer, but not a single event."""
@@ -27,6 +27,8 @@ MAX_CONNECTIONS = 16
 """Concurrent connections to one server."""
 
 
+_STATUSES_OF_SDK = (401, 403, 404)
+"""Statuses that mean something to the SDK: a login, a wider scope, an ended session."""
 _OWN_HEADERS = frozenset(
     {"accept", "connection", "content-length", "content-type", "host", "last-event-id"}
     | {"te", "trailer", "transfer-encoding", "upgrade"}
@@ -105,22 +107,16 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's body: JSON and events so that the SDK can read them."""
+    """A response's body: events so that the SDK can read them."""
 
     def __init__(self, response: httpcore2.Response, kind: bytes) -> None:
         self._response = response
-        self._kind = kind
-        self._limit = None if kind.startswith(b"text/event-stream") else MAX_BODY_BYTES
+        self._limit = None if kind.startswith(EVENTS_TYPE) else MAX_BODY_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._limit is None:
-            async for line in readable_events(self._chunks()):
-                yield line
-        elif self._kind.startswith(b"application/json"):
-            yield readable_json(b"".join([chunk async for chunk in self._chunks()]))
-        else:
-            async for chunk in self._chunks():
-                yield chunk
+        chunks = self._chunks()
+        async for part in readable_events(chunks) if self._limit is None else chunks:
+            yield part
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         taken = 0
@@ -185,18 +181,38 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             self.status = response.status
         headers = [(name.lower(), value) for name, value in response.headers]
         kind = dict(headers).get(b"content-type", b"").lower()
-        if kind.startswith((b"application/json", b"text/event-stream")):
+        body: httpx2.AsyncByteStream = _Body(response, kind)
+        if not kind.startswith(EVENTS_TYPE) and (kind or request.method == "POST"):
+            body, kind = await _read_body(request, response.status, body, kind)
             # The length may change, and nothing is compressed: it was not asked for.
+            changed = (b"content-length", b"content-type", b"transfer-encoding")
+            headers = [one for one in headers if one[0] not in changed]
+            headers += [(b"content-type", kind)] if kind else []
+        elif kind:
             headers = [one for one in headers if one[0] != b"content-length"]
         return httpx2.Response(
-            response.status,
-            headers=headers,
-            stream=_Body(response, kind),
-            extensions=response.extensions,
+            response.status, headers=headers, stream=body, extensions=response.extensions
         )
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+async def _read_body(
+    request: httpx2.Request, status: int, body: httpx2.AsyncByteStream, kind: bytes
+) -> tuple[httpx2.AsyncByteStream, bytes]:
+    """Read a response that is no event stream; return its body and type as the SDK reads them."""
+    try:
+        data = b"".join([chunk async for chunk in body])
+    finally:
+        await body.aclose()
+    data, kind = readable_body(data, kind)
+    is_message = kind.startswith((JSON_TYPE, EVENTS_TYPE)) and b'"jsonrpc"' in data
+    if status >= 400 and status not in _STATUSES_OF_SDK and not is_message:
+        sent = request.content if isinstance(request.stream, httpx2.ByteStream) else b""
+        if told := error_body(sent, status, data):
+            data, kind = told, JSON_TYPE
+    return httpx2.ByteStream(data), kind
 
 
 def _trace_headers(request: httpx2.Request) -> list[tuple[bytes, bytes]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -51,21 +50,3 @@ def _cut_levels(text: str) -> str:
             if level == MAX_LEVELS:
                 at = found.end()
     return "".join([*kept, text[at:]]) if level <= MAX_LEVELS else text
-
-
-async def readable_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of an event stream, with readable data."""
-    begun: list[bytes] = []
-    async for chunk in chunks:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            yield _readable_line(b"".join([*begun, end])) + b"\n"
-            begun.clear()
-        begun.append(rest)
-    if rest := b"".join(begun):
-        yield _readable_line(rest)
-
-
-def _readable_line(line: bytes) -> bytes:
-    name, colon, value = line.partition(b":")
-    return name + colon + readable_json(value) if name == b"data" else line

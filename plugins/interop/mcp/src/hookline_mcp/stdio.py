@@ -7,6 +7,7 @@ this process's stderr with the server.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import json
 import os
@@ -23,7 +24,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from .readable_json import readable_json
+from .readable_messages import readable_message
 from .tool_schema import strip_hidden
 
 MAX_LINE_BYTES = 16_777_216
@@ -133,7 +134,7 @@ async def _receive(
 def _read_message(line: bytes) -> Any:
     """Return a line's message, and an error for an answer that violates the protocol, so that its
     request does not wait; None if it is not a message."""
-    line = readable_json(line)
+    line = readable_message(line.removeprefix(codecs.BOM_UTF8))
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except (ValueError, RecursionError):
