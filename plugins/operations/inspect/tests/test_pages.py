@@ -65,14 +65,6 @@ class Recalls(Plugin):
         return ContextBlock("recalled-context", "Mia drinks tea.")
 
 
-class Idle(Plugin):
-    """Has a hook, and nothing to say."""
-
-    @hookimpl
-    def pre_prompt(self, ctx: Any, turn: Turn) -> None:
-        """Do nothing."""
-
-
 @pytest.fixture
 def site(h: Harness) -> PageClient:
     return PageClient(h)
@@ -266,20 +258,16 @@ def test_turn_view_shows_hooks_tools_prompt_and_cost(h: Harness, site: PageClien
     assert "in 2 model calls" in text
 
 
-def test_turn_view_folds_idle_hooks_and_shows_recalled_memory_first(harness: MakeHarness) -> None:
-    h = harness(Inspect, Recalls, Idle, model=["one"], core={"trace": True})
+def test_turn_view_shows_recalled_memory_before_the_timeline(harness: MakeHarness) -> None:
+    h = harness(Inspect, Recalls, model=["one"], core={"trace": True})
     h.send("hello")
     view = turn_of(h, "test", "hello")
-    stats, recalled, timeline, quiet = view.parts[:4]
+    stats, recalled, timeline = view.parts[:3]
     assert stats.items[0].value.endswith(" ms")
     assert stats.items[4].detail == "in 1 model call"
     assert recalled.title == "Recalled memory"
     assert "tea" in PageClient(h).text(View("", [recalled]))
-    named = {one.who for one in timeline.steps}
-    assert "recalls" in named
-    assert "idle" not in named
-    assert "without effect" in quiet.title
-    assert "idle" in {one.who for one in quiet.parts[0].steps}
+    assert "recalls" in {one.who for one in timeline.steps}
 
 
 def test_untraced_turn_view_shows_stored_steps(

@@ -211,6 +211,27 @@ def test_person_or_chat_is_named_in_words_with_its_id_as_tooltip(id_: str, name:
     assert f'<span title="{id_}">{name}</span>' in page
 
 
+def test_short_steps_are_folded_so_that_long_ones_stand_out() -> None:
+    def step(title: str, ms: float, **more: Any) -> TimelineStep:
+        return TimelineStep(title, "", 0, ms, **more)
+
+    quick = [step(f"quick {n}", 0.05) for n in range(12)]
+    told = step("changed", 0.05, detail="changed text")
+    slow = step("slow", 1000, children=[*quick[:3], step("within", 900)])
+    page = render_page(Timeline([*quick, told, quick[0], slow]))
+    folded = re.findall(r"<details><summary>(.*?)</summary>(.*?)</details>", page, re.S)
+    assert ["12 short steps" in folded[0][0], "3 short steps" in folded[1][0]] == [True, True]
+    assert "0.6 ms" in folded[0][0]
+    assert folded[0][1].count("quick") == 12
+    outside = re.sub(r"<details>.*?</details>", "", page, flags=re.S)
+    assert re.findall(r'class="what">(.*?)</span>', outside) == [
+        "changed",
+        "quick 0",
+        "slow",
+        "within",
+    ]
+
+
 def test_long_timeline_is_folded() -> None:
     page = render_page(Timeline([TimelineStep(f"step {n}") for n in range(203)]))
     assert "3 more steps" in page

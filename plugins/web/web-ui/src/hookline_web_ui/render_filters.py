@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -25,6 +26,10 @@ _UNSAFE_IN_ADDRESS = re.compile(
 )
 """What browsers drop from an address or show in another order."""
 _FIGURE = re.compile(r"(?:< )?[$€]?\d[\d.,\u00a0\u202f]*\s?%?")
+SHORT_PART = 0.01
+"""The part of a timeline below which a step is short."""
+MIN_FOLDED_STEPS = 3
+"""Fewer short steps after each other are shown one by one."""
 MAX_WORD_CHARS = 32
 """Longer words must be broken in a table."""
 
@@ -130,6 +135,23 @@ def span(timeline: Timeline) -> float:
     return max(end(timeline.steps), 1.0)
 
 
+def step_runs(steps: Sequence[TimelineStep], whole: float) -> Iterator[list[TimelineStep]]:
+    """Yield each step of a timeline on its own, and short steps after each other together."""
+    for short, found in groupby(steps, lambda one: is_short(one, whole)):
+        run = list(found)
+        if short and len(run) >= MIN_FOLDED_STEPS:
+            yield run
+        else:
+            yield from ([one] for one in run)
+
+
+def is_short(step: TimelineStep, whole: float) -> bool:
+    """Return whether a step took little time and has nothing to tell."""
+    quick = step.ms is not None and step.ms < max(whole * SHORT_PART, 0.1)
+    silent = not step.detail and step.tone == "neutral"
+    return quick and silent and all(is_short(one, whole) for one in step.children)
+
+
 def bar(step: TimelineStep, whole: float) -> Markup:
     """Return the bar of a step in its timeline, as SVG."""
     if step.start is None and step.ms is None:
@@ -209,6 +231,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "numeric": numeric,
     "ms": milliseconds,
     "span": span,
+    "step_runs": step_runs,
     "bar": bar,
     "first_line": first_line,
     "diff": diff,

@@ -6,8 +6,9 @@ import asyncio
 import mimetypes
 import os
 import stat
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO
@@ -121,8 +122,10 @@ class WorkspaceFiles:
         """Return what the agent has changed in this chat, and since its last checkpoint."""
         whole = await self._changes(workspace, first=True)
         last = await self._changes(workspace, first=False) if whole else None
+        files = dict(whole.files) if whole else {}
         return {
-            "files": dict(whole.files) if whole else {},
+            "files": files,
+            "times": await asyncio.to_thread(_times, workspace.root, files),
             "since": last.since if last else None,
             "last": sorted(last.files) if last else [],
         }
@@ -191,6 +194,17 @@ class WorkspaceFiles:
             except OSError as error:
                 why = t("Could not store the file: {error}.", error=error.strerror or error)
                 raise Problem(507, "not_stored", why) from None
+
+
+def _times(root: Path, files: Iterable[str]) -> dict[str, float]:
+    """When files were last written, Unix time in seconds, of the first :data:`MAX_ENTRIES`."""
+    found = {}
+    for path in islice(files, MAX_ENTRIES):
+        try:
+            found[path] = (root / path).lstat().st_mtime
+        except OSError:
+            continue  # deleted
+    return found
 
 
 def described(file: BinaryIO, name: str) -> dict[str, Any]:

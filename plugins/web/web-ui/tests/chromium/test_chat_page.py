@@ -59,6 +59,8 @@ def test_answer_to_question_is_shown_once(window: New) -> None:
         one.open("/").say(said)
         group = one.page.get_by_role("group", name="Question")
         group.wait_for()
+        assert group.get_by_text("Tea?").count() == 1
+        assert one.log.locator(".md").get_by_text("Tea?").count() == 0
         if press:
             group.get_by_role("button", name=press, exact=True).click()
         else:
@@ -66,6 +68,7 @@ def test_answer_to_question_is_shown_once(window: New) -> None:
         one.settled(2)
         assert one.log.locator(".note").count() == 0
         assert one.log.locator("article[data-role=user]").count() == 2
+        assert one.log.locator(".md").get_by_text("Tea?").count() == 1
 
 
 @pytest.mark.slow
@@ -327,6 +330,9 @@ def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
         }"""
     )
     assert end == [shown[-1], True]
+    why = group.get_by_text("rm -rf deletes").bounding_box()  # the reason is still in view
+    assert group.bounding_box()["y"] < why["y"]
+    assert why["y"] + why["height"] < allows.bounding_box()["y"]
     for name in ("Allow once", "Allow in this session", "Allow always", "Deny"):
         box = group.get_by_role("button", name=name, exact=True).bounding_box()
         assert box["x"] >= 0

@@ -21,6 +21,8 @@ FILES = {
     "board.html": PAGE,
     "notes.txt": "new line\n",
 }
+MANY = 12
+MAKES = f"mkdir made; for n in $(seq 10 {MANY + 9}); do echo $n > made/$n.txt; done"
 SCRIPT = [
     {
         "when": "write it",
@@ -29,6 +31,13 @@ SCRIPT = [
             {"name": "write_file", "arguments": {"path": path, "content": content}}
             for path, content in FILES.items()
         ],
+        "repeat": True,
+    },
+    {
+        "when": "run it",
+        "text": "I run.",
+        "tools": [{"name": "bash", "arguments": {"command": MAKES}}],
+        "repeat": True,
     },
     {"when": ".", "text": "answered", "repeat": True},
 ]
@@ -185,3 +194,21 @@ def test_operator_types_the_path_of_a_folder(window: New, gateway: Gateway) -> N
     member = window(name="mia").open()
     member.page.get_by_title("Folder: ").wait_for()
     assert member.page.get_by_role("combobox", name="Folder").count() == 0
+
+
+@pytest.mark.slow
+def test_files_that_a_program_wrote_are_below_its_answer(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    one.say("run it")
+    one.settled(2)
+    for _ in range(2):
+        written = one.page.get_by_role("list", name="Files written")
+        written.get_by_text("made/10.txt").wait_for()
+        assert written.count() == 1  # the turn before wrote nothing
+        written.get_by_text("4 more files").click()
+        one.page.get_by_role("region", name="Files").get_by_text("made/21.txt").wait_for()
+        one.page.reload()
+    written.get_by_text("made/10.txt").click()
+    one.page.get_by_role("region", name="Files").get_by_text("10", exact=True).wait_for()

@@ -54,8 +54,6 @@ _RECALLED = re.compile(
     r"<(recalled-context|skills|attached-context|notices)\b[^>]*>(.*?)</\1>", re.S
 )
 _TAG = re.compile(r"<(\w[\w-]*)(?: name=\"([^\"]*)\")?[^>]*>|</[^>]+>")
-MIN_SHOWN_MS = 0.1
-"""Shorter steps without any effect are collapsed."""
 TITLES = {
     "recalled-context": N_("Recalled memory"),
     "skills": N_("Matched skills"),
@@ -182,13 +180,8 @@ def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
-def _timeline(
-    turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any
-) -> Iterator[Timeline | Group]:
-    """The recorded steps, with quick ones without effect collapsed.
-
-    Without a recording, the calls that core stores.
-    """
+def _timeline(turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Iterator[Timeline]:
+    """The recorded steps; without a recording, the calls that core stores."""
     if tree is None:
         moments = [
             *(_model_step(row, turn["started"]) for row in calls),
@@ -196,23 +189,7 @@ def _timeline(
         ]
         yield Timeline(sorted(moments, key=lambda moment: moment.start or 0.0), t("Timeline"))
         return
-    children = tree["children"]
-    yield Timeline(
-        [timeline_step(child) for child in children if not _is_quiet(child)], t("Timeline")
-    )
-    if quiet := [timeline_step(child) for child in children if _is_quiet(child)]:
-        message = tn(
-            "{n} more step without effect, under {ms} ms",
-            "{n} more steps without effect, each under {ms} ms",
-            len(quiet),
-            ms=MIN_SHOWN_MS,
-        )
-        yield Group(message, [Timeline(quiet, "")], open=False)
-
-
-def _is_quiet(step: traces.Tree) -> bool:
-    found = step["verdict"] or step["reason"] or step["changed"] or step["children"]
-    return step["ms"] is not None and step["ms"] < MIN_SHOWN_MS and not found
+    yield Timeline([timeline_step(child) for child in tree["children"]], t("Timeline"))
 
 
 def _model_step(row: Mapping[str, Any], start: float) -> TimelineStep:

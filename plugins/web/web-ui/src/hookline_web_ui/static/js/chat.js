@@ -45,6 +45,8 @@ export class Chat {
     this.queue = [];
     /** The open questions by id, oldest first. @type {Map<string, any>} */
     this.questions = new Map();
+    /** When programs and tools wrote the files of the chat, by their path. @type {Record<string, number>} */
+    this.wrote = {};
     /** The versions of messages, by the sequence of the user's message. @type {Map<number, any>} */
     this.versions = new Map();
     this.more = false;
@@ -57,9 +59,9 @@ export class Chat {
   /** @param {any} snapshot the response of `GET /api/sessions/{id}` */
   load(snapshot) {
     const old = new Map(this.items.map((item) => [item.key, item]));
-    const results = this.results;
+    const { results, wrote } = this;
     this.clear();
-    this.results = results;
+    Object.assign(this, { results, wrote });
     this.loaded = true;
     this.cursor = snapshot.cursor ?? "";
     this.session = snapshot.session;
@@ -364,6 +366,21 @@ export class Chat {
     Object.assign(item, { state: "failed", error });
     item.rev += 1;
     this.changed();
+  }
+
+  /** @param {Record<string, number>} times */
+  setWrote(times) {
+    this.wrote = times;
+    for (const item of this.items) if (item.role === "assistant") item.rev += 1;
+    this.changed();
+  }
+
+  /** Whether an item is the text of the open question, which the dock shows. @param {Item} item */
+  isAsked(item) {
+    const { question } = this;
+    if (!question?.ends_turn || question.id !== `${item.turn}-reply`) return false;
+    const text = item.blocks?.find((block) => block.type === "text")?.text ?? "";
+    return text.startsWith(question.text) && item === this.items.findLast((one) => one.role === "assistant");
   }
 
   /** The message that began a turn. @param {string|null|undefined} turn @returns {Item|undefined} */

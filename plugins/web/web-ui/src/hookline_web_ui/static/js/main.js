@@ -15,6 +15,7 @@ import { Stream } from "./stream.js";
 import { Log } from "./transcript.js";
 import { now, setNow, uuid } from "./util.js";
 import { Empty, Trouble } from "./welcome.js";
+import { loadWrote } from "./written.js";
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const TAIL = 50;
@@ -80,6 +81,7 @@ function receive(event, id, followed = true) {
   if (next) return shell.go(`/chat/${encodeURIComponent(next)}`);
   if (held) held.push([event, id]);
   else if (!chat.apply(event, id)) snapshot();
+  else if (event.type === "result" && event.turn != null) loadWrote(chat, address);
 }
 
 /** Update the list of chats and the number of open questions. @param {any} event */
@@ -137,6 +139,7 @@ async function snapshot() {
   held = null;
   for (const [event, id] of pending) if (!chat.apply(event, id)) return snapshot();
   if (chat.loaded) stream.want({ [chat.id]: chat.cursor });
+  loadWrote(chat, address);
 }
 
 async function earlier() {

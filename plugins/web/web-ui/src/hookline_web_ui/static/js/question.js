@@ -102,6 +102,10 @@ export function QuestionDock({ question, answer, showAll, problem }) {
   };
   const hidden = question.abridged && !whole;
   const last = question.choices?.at(-1)?.id;
+  const why = [
+    question.text && !(approval && question.text === question.preview) && html`<p class=${question.preview ? "small" : ""}><${Quoting} text=${question.text} /></p>`,
+    question.reason && !question.text?.includes(question.reason) && html`<p class="quiet small"><${Quoting} text=${question.reason} /></p>`,
+  ];
   return html`<section
     class="dock" role="group" aria-label=${approval ? t("Approval") : t("Question")}
     data-question=${question.id}
@@ -110,15 +114,11 @@ export function QuestionDock({ question, answer, showAll, problem }) {
       <h2>${approval ? t("Allow this command?") : t("Question")}</h2>
       ${question.expires && html`<${Countdown} expires=${question.expires} />`}
     </div>
+    ${approval && html`<div class="dock-why">${why}</div>`}
     <div class="dock-body" tabindex="0">
       ${question.asker && question.asker !== person() && html`<p class="quiet small"><${Visible} text=${t("For {person} in chat {chat}", { person: question.asker, chat: question.chat })} /></p>`}
       ${question.preview && html`<pre class="command"><${Command} text=${whole?.preview ?? question.preview} marks=${question.marks} /></pre>`}
-      ${question.text && !(approval && question.text === question.preview)
-        ? html`<p class=${question.preview ? "small" : ""}><${Quoting} text=${question.text} /></p>`
-        : null}
-      ${question.reason && !question.text?.includes(question.reason)
-        ? html`<p class="quiet small"><${Quoting} text=${question.reason} /></p>`
-        : null}
+      ${!approval && why}
     </div>
     ${hidden
       ? html`<p class="small">

@@ -8,6 +8,7 @@ import { Until } from "./question.js";
 import { DiffView, Quoting, Visible, picture } from "./text.js";
 import { clock, duration, gist, shortened, size } from "./util.js";
 import { prose } from "./visible.js";
+import { SHEET, Written, writtenFiles } from "./written.js";
 
 /** @typedef {import("./chat.js").Item} Item */
 /** @typedef {import("./chat.js").Chat} Chat */
@@ -158,11 +159,12 @@ function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @t
 /** @param {Item} item @param {Chat} chat @param {LogActions} actions @param {boolean} last */
 function itemNode(item, chat, actions, last) {
   const text = growing.get(item);
-  if (text?.behind) last = false; // not drawn completely
+  const asked = chat.isAsked(item);
+  if (text?.behind || asked) last = false; // not drawn completely, or the dock shows it
   const seq = chat.beginning(item.turn)?.seq ?? -1;
   const version = chat.versions.get(seq);
   const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine} ${actions.editing === item.key}`;
-  const mark = `${item.rev} ${last} ${text?.length} ${state} ${seq} ${version?.ids} ${version?.current}`;
+  const mark = `${item.rev} ${last} ${asked} ${text?.length} ${state} ${seq} ${version?.ids} ${version?.current}`;
   const known = drawn.get(item);
   if (known?.mark === mark) return known.vnode;
   let vnode;
@@ -174,7 +176,7 @@ function itemNode(item, chat, actions, last) {
   } else {
     const again = chat.session?.mine !== false && seq >= 0;
     const versions = version?.edited ? undefined : version;
-    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, actions, last, mark, again, version: versions }} />`;
+    vnode = html`<${Answer} key=${item.key} ...${{ item, chat, actions, last, asked, mark, again, version: versions }} />`;
   }
   drawn.set(item, { mark, vnode });
   return vnode;
@@ -239,11 +241,12 @@ function UserMessage({ item, chat, actions, version }) {
   </article>`;
 }
 
-/** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean, again: boolean, version: any}} props */
-function Answer({ item, chat, actions, last, again, version }) {
+/** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean, asked: boolean, again: boolean, version: any}} props */
+function Answer({ item, chat, actions, last, asked, again, version }) {
   const texts = growing.get(item)?.texts ?? [];
   const hasText = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
   let count = 0;
+  if (asked && item.blocks?.every((block) => block.type === "text")) return null;
   return html`<article
     class=${`message assistant${item.live ? " live" : ""}`}
     data-role="assistant"
@@ -251,7 +254,7 @@ function Answer({ item, chat, actions, last, again, version }) {
     aria-label="Hookline"
   >
     ${(item.blocks ?? []).map((block, n) => {
-      if (block.type === "text") return html`<div class="md" key=${n}>${texts[count++]?.nodes}</div>`;
+      if (block.type === "text") return asked ? null : html`<div class="md" key=${n}>${texts[count++]?.nodes}</div>`;
       if (block.type === "thinking") return html`<${Thinking} key=${n} text=${block.text} />`;
       if (block.type === "image") return picture(block);
       if (block.type !== "tool_call") return null;
@@ -353,33 +356,6 @@ const Aside = ({ item }) =>
       ? html`<p class="quiet small">…</p>`
       : html`<div class="md">${markdown(item.text, true)}</div>`}
   </section>`;
-
-const SHEET = html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5ZM13.5 3.5v5h5" /></svg>`;
-
-/** The tools that write the file that their argument `path` names. */
-const WRITERS = new Set(["write_file", "edit_file"]);
-
-/** The files that a turn has written, each once. @param {Chat} chat @param {string|null|undefined} turn */
-function writtenFiles(chat, turn) {
-  const calls = chat.items.filter((item) => item.turn === turn).flatMap((item) => item.blocks ?? []);
-  const tools = calls.filter((block) => block.type === "tool_call").map((block) => chat.tools.get(block.id));
-  const paths = tools.map((tool) => tool?.ok && WRITERS.has(tool.name) && /** @type {any} */ (tool.arguments)?.path);
-  return [...new Set(paths.filter((path) => typeof path === "string" && path && !/^[/~]|\.\./.test(path)))];
-}
-
-/** @param {{paths: string[], show: LogActions["files"]}} props */
-function Written({ paths, show }) {
-  if (!paths.length) return null;
-  return html`<ul class="files" aria-label=${t("Files written")}>
-    ${paths.map(
-      (path) => html`<li key=${path}>
-        <button type="button" class="file" onClick=${(/** @type {any} */ e) => show({ path: path.replace(/^\.\//, "") }, e.currentTarget)}>
-          ${SHEET}<${Visible} text=${path} />
-        </button>
-      </li>`,
-    )}
-  </ul>`;
-}
 
 /** @param {{files?: any[], show: LogActions["files"]}} props */
 function Files({ files, show }) {

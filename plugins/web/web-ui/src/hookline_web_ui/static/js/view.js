@@ -138,21 +138,53 @@ function figures(part) {
 /** @param {any[]} steps @returns {number} */
 const end = (steps) => steps.reduce((most, m) => Math.max(most, (m.start ?? 0) + (m.ms ?? 0), end(m.children)), 0);
 
+/** The part of a timeline below which a step is short, and how many of these are folded. */
+const [SHORT_PART, MIN_FOLDED_STEPS] = [0.01, 3];
+
+/** Whether a step took little time and has nothing to tell. @param {any} step @param {number} whole @returns {boolean} */
+const isShort = ({ ms, detail, tone, children }, whole) =>
+  ms != null && ms < Math.max(whole * SHORT_PART, 0.1) && !detail && tone === "neutral" && children.every((/** @type {any} */ one) => isShort(one, whole));
+
+/** Each step on its own, and short steps after each other together. @param {any[]} steps @param {number} whole @returns {any[][]} */
+export function stepRuns(steps, whole) {
+  /** @type {any[][]} */
+  const runs = [];
+  for (const step of steps) {
+    const last = runs.at(-1);
+    if (last && isShort(step, whole) && isShort(last[0], whole)) last.push(step);
+    else runs.push([step]);
+  }
+  return runs.flatMap((run) => (run.length < MIN_FOLDED_STEPS ? run.map((step) => [step]) : [run]));
+}
+
+/** @param {any[]} steps @param {number} whole */
+const drawSteps = (steps, whole) =>
+  stepRuns(steps, whole).map((run) => {
+    const rows = run.map((step) => html`<${TimelineStep} ...${{ step, whole }} />`);
+    if (rows.length === 1) return rows[0];
+    const ms = run.reduce((sum, step) => sum + step.ms, 0);
+    return html`<li>
+      <details>
+        <summary>${tn("{n} short step", "{n} short steps", run.length)}<span class="ms">${duration(ms)}</span></summary>
+        <ol>${rows}</ol>
+      </details>
+    </li>`;
+  });
+
 /** @param {{part: any, level: number}} props */
 function TimelineView({ part, level }) {
   const whole = Math.max(end(part.steps), 1);
-  const draw = (/** @type {any} */ step) => html`<${TimelineStep} ...${{ step, whole }} />`;
   const rest = part.steps.slice(MAX_STEPS_SHOWN);
   return html`<section class="part">
     ${heading(part.title, level)}
     <ol class="timeline">
-      ${part.steps.slice(0, MAX_STEPS_SHOWN).map(draw)}
+      ${drawSteps(part.steps.slice(0, MAX_STEPS_SHOWN), whole)}
       ${rest.length
         ? html`<li>
             <details>
               <summary>${tn("{n} more step", "{n} more steps", rest.length)}</summary>
               <ol>
-                ${rest.map(draw)}
+                ${drawSteps(rest, whole)}
               </ol>
             </details>
           </li>`
@@ -177,7 +209,7 @@ function TimelineStep({ step, whole }) {
     ${step.detail && html`<${Folded} text=${step.detail} />`}
     ${step.children.length
       ? html`<ol>
-          ${step.children.map((/** @type {any} */ one) => html`<${TimelineStep} step=${one} whole=${whole} />`)}
+          ${drawSteps(step.children, whole)}
         </ol>`
       : null}
   </li>`;
