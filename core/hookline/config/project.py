@@ -137,9 +137,8 @@ def _checked(
         if not isinstance(value, str) or not is_configured(value.partition("/")[0]):
             raise ValueError("the model's provider is not configured here")
         return value
-    if name in keys["only"] and value is keys["only"][name]:
-        return value
-    if name in keys["only"] and isinstance(value, str) and value == keys["only"][name]:
+    only = keys["only"].get(name)
+    if only is not None and type(value) is type(only) and value == only:
         return value
     if name in keys["lower"]:
         limit = own if isinstance(own, int) else keys["lower"][name]

@@ -307,35 +307,32 @@ class NetworkChannel(Channel):
         Turns of a dead process continue before that, and later messages of their chats wait for
         their replies.
         """
-        receivers: dict[str, Callable[..., None]] = {
-            "post_tool": self._post_tool,
-            "end_of_turn": self._end_of_turn,
-            "settled": self._settled,
-            "reply_delayed": self._reply_delayed,
-            "reply_failed": self._reply_failed,
-        }
-        if self.options.stream:
-            receivers["start_of_turn"] = self._start_stream
-        self._connect_receivers(receivers)
+        self._connect_receivers(
+            {"start_of_turn": self._start_stream} if self.options.stream else {}
+        )
         self.host.signals.connect("reply_sent", self._reply_sent)  # until aclose
 
     def _connect_signals(self) -> None:
-        receivers: dict[str, Callable[..., None]] = {
-            "start_of_turn": self._start_of_turn,
-            "delta": self._delta,
-            "post_model": self._post_model,
+        self._disconnect_signals()
+        self._connect_receivers(
+            {
+                "start_of_turn": self._start_of_turn,
+                "delta": self._delta,
+                "post_model": self._post_model,
+                "remote_turn": self._remote_turn,
+            }
+        )
+
+    def _connect_receivers(self, receivers: Mapping[str, Callable[..., None]]) -> None:
+        """Connect ``receivers``, and those that are always needed."""
+        always: dict[str, Callable[..., None]] = {
             "post_tool": self._post_tool,
-            "remote_turn": self._remote_turn,
             "end_of_turn": self._end_of_turn,
             "settled": self._settled,
             "reply_delayed": self._reply_delayed,
             "reply_failed": self._reply_failed,
         }
-        self._disconnect_signals()
-        self._connect_receivers(receivers)
-
-    def _connect_receivers(self, receivers: Mapping[str, Callable[..., None]]) -> None:
-        for name, receiver in receivers.items():
+        for name, receiver in {**always, **receivers}.items():
             self.host.signals.connect(name, receiver)
             self._receivers.append((name, receiver))
 

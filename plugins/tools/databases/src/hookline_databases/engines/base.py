@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..query_guard import ReadStatement
 
 _SQL = Path(__file__).parent.parent / "sql"
+PLANNED_STARTERS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+"""First words of statements that servers plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,36 @@ def group_tables(rows: Iterable[Sequence[Any]]) -> list[TableInfo]:
         one = found.setdefault(table, (kind, int(count), []))
         one[2].append((str(column), str(type_), note or ""))
     return [TableInfo(name, one[0], tuple(one[2]), one[1]) for name, one in found.items()]
+
+
+def planned_query(statement: ReadStatement) -> str | None:
+    """Return the query to plan: the statement, or the one that it explains; None for others.
+
+    It is empty for an EXPLAIN without a query, such as that of a table in MySQL.
+    """
+    if statement.starter == "EXPLAIN":
+        return statement.inner
+    return statement.sql if statement.starter in PLANNED_STARTERS else None
+
+
+def query_to_explain(statement: ReadStatement) -> str:
+    """Return the query to plan. Raises ``ToolError`` if there is none."""
+    if not (planned := planned_query(statement)):
+        raise ToolError("only queries have a plan")
+    return planned
+
+
+def check_cost(cost: float, limits: StatementLimits) -> None:
+    """Raise ``QueryTooCostly`` for a cost above the limit."""
+    if cost > limits.cost:
+        raise QueryTooCostly(cost, limits.cost)
+
+
+def time_limit_error(limits: StatementLimits) -> ToolError:
+    """Return the error of a statement that took too long."""
+    return ToolError(
+        f"the statement took longer than {limits.seconds:g} s and was stopped; narrow it down"
+    )
 
 
 @functools.cache

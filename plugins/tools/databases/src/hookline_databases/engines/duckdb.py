@@ -21,6 +21,7 @@ from .base import (
     fetch_rows,
     group_tables,
     query,
+    time_limit_error,
 )
 
 SETTINGS = {
@@ -200,10 +201,7 @@ def _translate_errors(
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
         if timed_out.is_set():
-            raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was stopped; "
-                "narrow it down"
-            ) from None
+            raise time_limit_error(limits) from None
         if isinstance(error, duckdb.PermissionException) or "read-only mode" in text:
             raise Refused(f"DuckDB does not allow this on a read-only connection: {text}") from None
         if isinstance(error, duckdb.IOException) and "lock" in text:

@@ -19,18 +19,20 @@ from pymysql.cursors import SSCursor
 
 from ..query_guard import ReadStatement
 from .base import (
-    QueryTooCostly,
     ResultRows,
     StatementLimits,
     StopSignal,
     TableInfo,
+    check_cost,
     fetch_rows,
     group_tables,
+    planned_query,
     query,
+    query_to_explain,
     run_in_thread,
+    time_limit_error,
 )
 
-PLANNED_STARTERS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 POWERFUL_RIGHTS = re.compile(
     r"\b(ALL PRIVILEGES|FILE|SUPER|SHUTDOWN|CREATE USER|SYSTEM_VARIABLES_ADMIN|SYSTEM_USER)\b"
 )
@@ -57,17 +59,15 @@ class MySql:
         """Run a checked statement; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
-            if (planned := _planned(statement)) is not None:
-                cost = _cost(connection, planned)
-                if cost > limits.cost:
-                    raise QueryTooCostly(cost, limits.cost)
+            if planned := planned_query(statement):
+                check_cost(_cost(connection, planned), limits)
             return stream_rows(connection, statement.sql, limits)
 
     def cost(
         self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
     ) -> float | None:
         """Return how many rows would be looked at; see ``DatabaseEngine``."""
-        if (planned := _planned(statement)) is None:
+        if not (planned := planned_query(statement)):
             return None
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
@@ -77,9 +77,7 @@ class MySql:
         self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
     ) -> ResultRows:
         """Return the plan as the server's table."""
-        planned = _planned(statement)
-        if planned is None:
-            raise ToolError("only queries have a plan")
+        planned = query_to_explain(statement)
         with self._reading(limits, stop) as connection:
             check_statement(connection, statement)
             found = stream_rows(connection, f"EXPLAIN {planned}", limits)
@@ -256,12 +254,6 @@ def check_statement(connection: pymysql.Connection[Any], statement: ReadStatemen
         )
 
 
-def _planned(statement: ReadStatement) -> str | None:
-    if statement.starter == "EXPLAIN":
-        return statement.inner or None
-    return statement.sql if statement.starter in PLANNED_STARTERS else None
-
-
 def _cost(connection: pymysql.Connection[Any], sql: str) -> float:
     """The server's estimate of the rows that a query reads: for each SELECT the product over its
     tables."""
@@ -336,10 +328,7 @@ def translate_errors(
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
         if number in TIMEOUT_ERRORS or (timed_out.is_set() and number in KILLED_ERRORS):
-            raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was stopped; "
-                "narrow it down"
-            ) from None
+            raise time_limit_error(limits) from None
         if number in LOCK_ERRORS:
             raise ToolError(
                 "another session holds a lock on this; gave up after "

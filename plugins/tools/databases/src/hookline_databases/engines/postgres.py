@@ -14,20 +14,22 @@ from psycopg import errors
 
 from ..query_guard import ReadStatement, rules_of
 from .base import (
-    QueryTooCostly,
     ResultRows,
     StatementLimits,
     StopSignal,
     TableInfo,
+    check_cost,
     fetch_rows,
     group_tables,
+    planned_query,
     query,
+    query_to_explain,
+    time_limit_error,
 )
 from .postgres_wire import Connection, open_connection
 
 WRITE_NODES = frozenset({"ModifyTable", "LockRows"})
 """Nodes of a plan that change or lock something."""
-PLANNED_STARTERS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 MAX_NAME_BYTES = 63
 """PostgreSQL cuts longer names."""
 
@@ -46,17 +48,15 @@ class Postgres:
         """Run a checked statement; see ``DatabaseEngine``."""
         with self._reading(limits, stop) as connection:
             _check_functions(connection, statement)
-            if (planned := _planned(statement)) is not None:
-                cost = _cost(connection, planned)
-                if cost > limits.cost:
-                    raise QueryTooCostly(cost, limits.cost)
+            if (planned := planned_query(statement)) is not None:
+                check_cost(_cost(connection, planned), limits)
             return _run(connection, statement.sql, limits)
 
     def cost(
         self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
     ) -> float | None:
         """Return the planner's cost; see ``DatabaseEngine``."""
-        if (planned := _planned(statement)) is None:
+        if (planned := planned_query(statement)) is None:
             return None
         with self._reading(limits, stop) as connection:
             _check_functions(connection, statement)
@@ -66,9 +66,7 @@ class Postgres:
         self, statement: ReadStatement, limits: StatementLimits, stop: StopSignal
     ) -> ResultRows:
         """Return the plan as PostgreSQL's text."""
-        planned = _planned(statement)
-        if planned is None:
-            raise ToolError("only queries have a plan")
+        planned = query_to_explain(statement)
         with self._reading(limits, stop) as connection:
             _check_functions(connection, statement)
             _cost(connection, planned)
@@ -200,13 +198,6 @@ def _name_spellings(name: str) -> tuple[str, str]:
     return cut, cut.lower()
 
 
-def _planned(statement: ReadStatement) -> str | None:
-    """The query to plan: the statement, or the one that it explains."""
-    if statement.starter == "EXPLAIN":
-        return statement.inner
-    return statement.sql if statement.starter in PLANNED_STARTERS else None
-
-
 def _cost(connection: Connection, sql: str) -> float:
     """The planner's cost of a query. Raises ``Refused`` if its plan changes something."""
     cursor = connection.execute(f"EXPLAIN (FORMAT JSON) {sql}".encode(), prepare=True)
@@ -270,10 +261,7 @@ def translate_errors(
         if stop.stopped:
             raise ToolError("the statement was stopped") from None
         if isinstance(error, errors.QueryCanceled) or timed_out.is_set():
-            raise ToolError(
-                f"the statement took longer than {limits.seconds:g} s and was stopped; "
-                "narrow it down"
-            ) from None
+            raise time_limit_error(limits) from None
         if isinstance(error, errors.LockNotAvailable):
             raise ToolError(
                 f"another session holds a lock on this; gave up after {limits.lock_seconds:g} s. "

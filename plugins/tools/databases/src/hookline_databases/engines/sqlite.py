@@ -13,7 +13,15 @@ from urllib.parse import quote
 from hookline_hookspecs import Refused, ToolError
 
 from ..query_guard import ReadStatement, rules_of
-from .base import ResultRows, StatementLimits, StopSignal, TableInfo, fetch_rows, query
+from .base import (
+    ResultRows,
+    StatementLimits,
+    StopSignal,
+    TableInfo,
+    fetch_rows,
+    query,
+    time_limit_error,
+)
 
 PROGRESS_STEPS = 2_000
 """Virtual machine steps between two checks of the timeout."""
@@ -187,10 +195,7 @@ class Sqlite:
             if stop.stopped:
                 raise ToolError("the statement was stopped") from None
             if "interrupted" in text and timed_out():
-                raise ToolError(
-                    f"the statement took longer than {limits.seconds:g} s and was stopped; narrow "
-                    "it down"
-                ) from None
+                raise time_limit_error(limits) from None
             if "not authorized" in text or "prohibited" in text or "readonly database" in text:
                 raise Refused(
                     f"SQLite does not allow this on a read-only connection: {text}"
