@@ -19,7 +19,7 @@ from hookline_hookspecs import OfferedScope, Paths, ToolCall
 from hookline_hookspecs.sentences import N_
 
 from .command_patterns import Arguments
-from .commands import UNKNOWN, SimpleCommand
+from .commands import UNKNOWN, ParsedCommand, SimpleCommand
 from .commands.wrappers import wrappers
 from .content import DIGEST_CHARS, RunContent, is_interpreter, run_content
 from .coverage import part_rules, with_folders
@@ -103,34 +103,46 @@ def _allows(
 def _of_command(
     call: ToolCall, paths: Paths, rules: RuleSet, *, sandboxed: bool, all_changes: bool
 ) -> Iterator[OfferedScope]:
-    yield from _of_parts(call, paths, rules, sandboxed=sandboxed, all_changes=all_changes)
+    command = call.arguments.get("command")
+    if isinstance(command, str):
+        parsed, places = parsed_command(command), places_of(call, paths)
+        if not call.arguments.get("workdir"):
+            yield from _exact_scope(command.strip(), parsed, places)
+        # A pattern would also cover what is asked about.
+        if not parsed.unread and rules.decide(call, paths).kind != "ask":
+            yield from _pattern_scope(
+                parsed, places, paths, rules, sandboxed=sandboxed, all_changes=all_changes
+            )
     if sandboxed:
         yield _SANDBOX_SCOPE
 
 
-def _of_parts(
-    call: ToolCall, paths: Paths, rules: RuleSet, *, sandboxed: bool, all_changes: bool
-) -> Iterator[OfferedScope]:
-    command = call.arguments.get("command")
-    if not isinstance(command, str):
-        return
-    parsed, places = parsed_command(command), places_of(call, paths)
-    line = command.strip()
+def _exact_scope(line: str, parsed: ParsedCommand, places: Places) -> Iterator[OfferedScope]:
+    """Offer the command as it is written, bound to the content of the file that it runs."""
     bound = [
         content
         for part, there in with_folders(parsed, places)
         if (content := run_content(part, there)) is not None
     ]
-    fits = bool(line) and len(line) < MAX_RULE_CHARS - 100 and len(bound) < 2
-    if fits and not call.arguments.get("workdir"):
-        digest = _digest(bound[0]) if len(bound) == 1 else ""
+    if line and len(line) < MAX_RULE_CHARS - 100 and len(bound) < 2:
+        digest = _digest(bound[0]) if bound else ""
         yield OfferedScope(
             "Allow this exact command in this session",
             (f"{COMMAND_TOOL}({EXACT}{line}){digest}",),
-            _covers([line], bound[:1] if digest else []),
+            _covers([line], bound),
         )
-    if parsed.unread or rules.decide(call, paths).kind == "ask":
-        return  # a pattern would also cover what is asked about
+
+
+def _pattern_scope(
+    parsed: ParsedCommand,
+    places: Places,
+    paths: Paths,
+    rules: RuleSet,
+    *,
+    sandboxed: bool,
+    all_changes: bool,
+) -> Iterator[OfferedScope]:
+    """Offer patterns for the parts of a command that no rule allows yet, all of them together."""
     covered = part_rules(parsed, rules.of("allow", COMMAND_TOOL), places, paths)
     asked = [part for part, rule in covered if rule is None or (all_changes and needs_person(rule))]
     missing = _outermost(asked)
@@ -139,16 +151,17 @@ def _of_parts(
     if not 0 < len(missing) <= MAX_OFFERED_PARTS:
         return
     known = [offer for part in missing if (offer := _pattern_of(part, places)) is not None]
-    if len(known) == len(missing):
-        patterns = list(dict.fromkeys(pattern for pattern, _ in known))
-        contents = [content for _, content in known if content is not None]
-        listed = " and ".join(f"`{_without_digest(pattern)}`" for pattern in patterns)
-        yield OfferedScope(
-            f"Allow {listed} in this chat",
-            tuple(_as_rule(pattern) for pattern in patterns),
-            _covers([_without_digest(pattern) for pattern in patterns], contents),
-            "chat",
-        )
+    if len(known) < len(missing):
+        return
+    patterns = list(dict.fromkeys(pattern for pattern, _ in known))
+    contents = [content for _, content in known if content is not None]
+    listed = " and ".join(f"`{_without_digest(pattern)}`" for pattern in patterns)
+    yield OfferedScope(
+        f"Allow {listed} in this chat",
+        tuple(_as_rule(pattern) for pattern in patterns),
+        _covers([_without_digest(pattern) for pattern in patterns], contents),
+        "chat",
+    )
 
 
 def _outermost(parts: Sequence[SimpleCommand]) -> list[SimpleCommand]:
