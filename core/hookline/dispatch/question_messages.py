@@ -53,10 +53,7 @@ class QuestionMessages:
             return passed
         if inbound.kind == "press":
             return await self._press(inbound, passed)
-        text = inbound.text
-        if inbound.kind != "message" or inbound.attachments or is_command(passed.text):
-            return passed
-        if len(text) > MAX_ANSWER_CHARS or not (inbound.reply_to or _MAY_ANSWER.match(text)):
+        if is_command(passed.text) or not _may_answer(inbound):
             return passed
         repeated = await self._service.table.answered_by(_person(inbound), inbound.message_id)
         if repeated is not None:  # this process or a dead one has already taken it
@@ -69,7 +66,7 @@ class QuestionMessages:
         named = [
             one
             for one in asked
-            if not one.question.ends_turn and find_choice(text, one.question.choices)
+            if not one.question.ends_turn and find_choice(inbound.text, one.question.choices)
         ]
         written = [one for one in quoted if takes_words(one.question)]
         named = written or [one for one in named if not one.question.fields]
@@ -147,6 +144,17 @@ class QuestionMessages:
             return False
         await self._service.table.add_steering(turn_id, text, origins)
         return True
+
+
+def _may_answer(inbound: Inbound) -> bool:
+    """Whether a message may answer a question, as far as can be seen without the store."""
+    text = inbound.text
+    return (
+        inbound.kind == "message"
+        and not inbound.attachments
+        and len(text) <= MAX_ANSWER_CHARS
+        and bool(inbound.reply_to or _MAY_ANSWER.match(text))
+    )
 
 
 def takes_words(question: StoredQuestion) -> bool:

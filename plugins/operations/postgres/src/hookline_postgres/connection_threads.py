@@ -267,17 +267,7 @@ class WriterThread(ConnectionThread):
                         self._roll_back(connection)
                         return False
                     continue
-                connection.run_before_next("SAVEPOINT work")
-                job.run(connection)
-                if connection.is_failed and job.error is None:
-                    job.error = StoreError(
-                        "A database function ignored the failure of one of its queries."
-                    )
-                if isinstance(job.error, UniqueViolation) and conflicts + 1 < MAX_UNIQUE_ATTEMPTS:
-                    raise TransactionConflict(str(job.error))
-                if job.error:
-                    connection.run_before_next("ROLLBACK TO work")
-                connection.run_before_next("RELEASE work")
+                _run_in_savepoint(job, connection, conflicts)
             connection.run_before_next("COMMIT")
             if tables := connection.written - UNANNOUNCED_TABLES:
                 connection.run_before_next(self._node.change_statement(tables))
@@ -315,6 +305,19 @@ class WriterThread(ConnectionThread):
             connection.run("ROLLBACK", {})
         except (StoreError, TransactionConflict):
             self.drop()
+
+
+def _run_in_savepoint(job: WriteJob[Any], connection: PgConnection, conflicts: int) -> None:
+    """Run ``job``; if it fails, undo it alone. Raises ``TransactionConflict`` to run all again."""
+    connection.run_before_next("SAVEPOINT work")
+    job.run(connection)
+    if connection.is_failed and job.error is None:
+        job.error = StoreError("A database function ignored the failure of one of its queries.")
+    if isinstance(job.error, UniqueViolation) and conflicts + 1 < MAX_UNIQUE_ATTEMPTS:
+        raise TransactionConflict(str(job.error))
+    if job.error:
+        connection.run_before_next("ROLLBACK TO work")
+    connection.run_before_next("RELEASE work")
 
 
 _multi_query_code: WeakSet[Any] = WeakSet()
