@@ -1,4 +1,4 @@
-"""The plugin."""
+"""The plugin ``discord``: its settings and its client, :class:`.DiscordClient`."""
 
 from __future__ import annotations
 

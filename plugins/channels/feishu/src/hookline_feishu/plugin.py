@@ -1,4 +1,4 @@
-"""The plugin."""
+"""The plugin ``feishu``: its settings and its client, :class:`.FeishuClient`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin."""
+"""The plugin ``slack``: its settings and its client, :class:`.SlackClient`."""
 
 from __future__ import annotations
 

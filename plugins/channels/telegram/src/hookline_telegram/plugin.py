@@ -1,4 +1,4 @@
-"""The plugin."""
+"""The plugin ``telegram``: its settings and its client, :class:`.TelegramClient`."""
 
 from __future__ import annotations
 
