@@ -7,7 +7,7 @@ from hookline_hookspecs.questions import StoredQuestion, abridged_preview, risky
 from hookline_hookspecs.visible_text import code_block, escape_markdown, on_one_line, spell_out
 
 CLOSED = "That question is already answered or closed. Nothing was changed."
-LONG = (
+TOO_LONG_TO_ACCEPT = (
     "The call has {count:,} characters. `hookline questions show {id}` and the page's Inbox show "
     "all of it; there it can be accepted. Here it can only be refused."
 )
@@ -35,7 +35,7 @@ def question_text(question: StoredQuestion, *, for_other: bool) -> str:
     if question.fields or not question.choices:
         return "\n".join([*lines, *_how_to_write(question)])
     if question.is_long:
-        lines.append(LONG.format(count=len(question.preview), id=question.id))
+        lines.append(TOO_LONG_TO_ACCEPT.format(count=len(question.preview), id=question.id))
     for number, choice in enumerate(question.choices, 1):
         if question.is_long and number < len(question.choices):
             continue

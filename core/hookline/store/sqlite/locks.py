@@ -22,7 +22,7 @@ from .connection import SqliteConnection, make_private
 
 POLL_SECONDS = 0.05
 HOLD = ("BEGIN EXCLUSIVE",)
-LOOK = ("BEGIN", "SELECT 1 FROM sqlite_master")
+PROBE = ("BEGIN", "SELECT 1 FROM sqlite_master")
 
 
 @asynccontextmanager
@@ -39,7 +39,7 @@ async def own(path: Path, key: str, what: str, seconds: float) -> AsyncIterator[
     make_private(path)
     with closing(SqliteConnection(path, sqlite3.connect)) as lock:
         lock.execute("PRAGMA busy_timeout = 0")
-        while not _taken(lock, LOOK if seconds < 0 else HOLD):
+        while not _taken(lock, PROBE if seconds < 0 else HOLD):
             if time.monotonic() >= deadline:
                 raise StoreError(f"{what} is in use by {_name(holder)}.")
             await asyncio.sleep(POLL_SECONDS)

@@ -28,8 +28,7 @@ _HEAD = 65_536
 """Maximum bytes of a request's header."""
 _HEAD_SECONDS = 30
 _CHUNK = 65_536
-_MOST = 64
-"""Maximum connections at once."""
+_MAX_CONNECTIONS = 64
 _LINE = re.compile(r"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
 _DROPPED = re.compile(rb"(?i)(proxy-[\w-]+|connection|keep-alive):")
 
@@ -88,7 +87,7 @@ class Proxy:
         assert task is not None
         self._open.add(task)
         try:
-            if len(self._open) > _MOST:
+            if len(self._open) > _MAX_CONNECTIONS:
                 await _answer(writer, "503 Service Unavailable", "Too many connections at once.")
                 return
             await self._handle(reader, writer)

@@ -14,7 +14,7 @@ PROC = Path("/proc")
 _MQ = re.compile(rb"^Max msgqueue size +\S+ +(\d+)", re.MULTILINE)
 _UID = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 _COLUMNS = "pid=,ppid=,uid=,tty=,etime=,command="
-_SECONDS = 5
+_PS_TIMEOUT = 5
 _RUNTIME = re.compile(
     r"(?:(?:^|/)|-m )hookline(?: --home[= ]\S+)*(?: (?:run|chat|gateway|web|worker|acp|mcp)\b|$)"
 )
@@ -93,7 +93,7 @@ def from_ps() -> dict[int, Process]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_SECONDS,
+            timeout=_PS_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -11,8 +11,7 @@ from .git import Git
 from .history_store import HistoryStore, KeptState, existing
 from .repository import STASH, NoRepository, Repository, RepositoryState, find, is_id, read
 
-SHORT = 7
-"""Digits of an id that are shown."""
+SHOWN_ID_DIGITS = 7
 _TRACKING = ("refs/remotes/", "refs/prefetch/")
 """Refs that git fetch moves; they come back only with a repository that was deleted."""
 NO_STATE = RepositoryState("", "", "", {}, (), "", "")
@@ -54,7 +53,10 @@ class HistoryChange:
             entries = _counted(len(self.kept.state.stash), "stash entry", "stash entries")
             return [f"{self.kept.place} is gone or damaged, with {refs} and {entries}"]
         found = [self._line(name) + where for name in sorted(self.refs)]
-        found += [f"stash entry dropped: {message or oid[:SHORT]}" for oid, message in self.stash]
+        found += [
+            f"stash entry dropped: {message or oid[:SHOWN_ID_DIGITS]}"
+            for oid, message in self.stash
+        ]
         found += [f"stash entry damaged: {message}" for message in self._damaged_stash]
         if self.head:
             before, now = _short(self.head), _short(self.now.head)
@@ -65,10 +67,10 @@ class HistoryChange:
         kept, now = self.refs[name], self.now.refs.get(name)
         what = _short(name)
         if now is None:
-            return f"{what} ({kept[:SHORT]}) was deleted"
+            return f"{what} ({kept[:SHOWN_ID_DIGITS]}) was deleted"
         if now == kept:
             return f"{what}: commits are missing"
-        return f"{what}: {kept[:SHORT]} → {now[:SHORT]}"
+        return f"{what}: {kept[:SHOWN_ID_DIGITS]} → {now[:SHOWN_ID_DIGITS]}"
 
 
 async def changes_since(store: HistoryStore, folder: Path, ref: str) -> list[HistoryChange]:
@@ -142,7 +144,7 @@ def _counted(number: int, one: str, many: str) -> str:
 
 def _short(name: str) -> str:
     if is_id(name):
-        return name[:SHORT]
+        return name[:SHOWN_ID_DIGITS]
     for prefix, kind in (("refs/heads/", "branch "), ("refs/tags/", "tag ")):
         if name.startswith(prefix):
             return kind + name.removeprefix(prefix)

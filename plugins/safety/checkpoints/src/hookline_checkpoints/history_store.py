@@ -33,7 +33,7 @@ from .repository import (
 from .snapshot import key_of
 from .store import SETTINGS, remove_temporary_files, size_of, stamp_of
 
-KEPT = "refs/kept/"
+KEPT_REFS = "refs/kept/"
 PACK_OBJECTS = ("pack-objects", "--revs", "-q", "--window=0", "--delta-base-offset")
 """Packs what is named on the input. The deltas of existing packs are used again, but none are
 searched for, which takes five times as long."""
@@ -241,5 +241,5 @@ def _kept_ids(directory: Path) -> set[str]:
 
 def _write_kept_ids(directory: Path, oids: Iterable[str]) -> None:
     """Let the store's refs keep these ids. All refs are in one file, which is written at once."""
-    text = "".join(f"{oid} {KEPT}{oid}\n" for oid in sorted(oids))
+    text = "".join(f"{oid} {KEPT_REFS}{oid}\n" for oid in sorted(oids))
     replace_file(directory / "packed-refs", text.encode("ascii"))
