@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from .data import contradiction_data
+from .contradiction_data import contradiction_data
 from .exclusive_values import differ_in_values
 from .terms import fold, negations, split_words, stem, whole_words
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from .data import contradiction_data
+from .contradiction_data import contradiction_data
 from .terms import fold, whole_words
 
 MAX_LABEL_WORDS = 4
