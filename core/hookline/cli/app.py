@@ -171,7 +171,7 @@ def _guarded(call: Callable[[], Any], words: Sequence[str], line: RunsCommands) 
 def _show_usage_error(error: Any, line: RunsCommands) -> int:
     missing = _missing(error)
     if missing:
-        _explain_missing(missing, line.catalog, error)
+        _explain_missing(missing, line.catalog)
     vars(error)["message"] = str(getattr(error, "message", "")).removeprefix("Value error, ")
     error.show()
     return int(getattr(error, "exit_code", USAGE))
@@ -183,7 +183,7 @@ def _missing(error: Any) -> str:
     return f"{error.ctx.command_path} {found[1]}".removeprefix("hookline ") if found else ""
 
 
-def _explain_missing(name: str, catalog: Catalog, error: Any) -> None:
+def _explain_missing(name: str, catalog: Catalog) -> None:
     """Name the plugins that may provide the command: not installed ones, or ones that failed."""
     if plugins := not_installed(name.partition(" ")[0]):
         verb = "is" if len(plugins) == 1 else "are"

@@ -123,9 +123,7 @@ def _numbered(number: int, item: Any) -> Operation:
 def _operation(arguments: Mapping[str, Any]) -> Operation:
     action = _action(arguments.get("action"))
     texts = {name: _text(arguments, name, action) for name in REQUIRED_ARGUMENTS[action]}
-    return Operation(
-        action, category=_category(arguments, action), ttl=_ttl(arguments, action), **texts
-    )
+    return Operation(action, category=_category(arguments), ttl=_ttl(arguments, action), **texts)
 
 
 def _check_names(arguments: Mapping[str, Any]) -> None:
@@ -154,7 +152,7 @@ def _text(arguments: Mapping[str, Any], name: str, action: str) -> str:
     return storable(value)
 
 
-def _category(arguments: Mapping[str, Any], action: str) -> str:
+def _category(arguments: Mapping[str, Any]) -> str:
     value = arguments.get("category", "knowledge")
     if isinstance(value, str) and value.strip().lower() in CATEGORIES:
         return value.strip().lower()

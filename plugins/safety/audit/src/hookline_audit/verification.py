@@ -74,11 +74,11 @@ async def verify(reader: EntryReader, checkpoints: Checkpoints, storage: Any) ->
                 "anchor", 0, "the anchor, where the chain starts after pruning, is not signed"
             )
     await reader.load()
-    await _check_sealed_rows(reader, report, signed, seq, sha, before)
+    await _check_sealed_rows(reader, report, signed, seq, sha)
     for entry in [
         reader.entry(row) for row in await storage.fetch("unsealed", since=0, limit=100_000)
     ]:
-        _count_row(report, entry, report.last + 1, before)
+        _count_row(report, entry, report.last + 1)
         if entry.state == "foreign":
             report.fail(
                 "inserted",
@@ -119,7 +119,6 @@ async def _check_sealed_rows(
     signed: Mapping[int, Mapping[str, Any]],
     seq: int,
     sha: str,
-    before: Mapping[str, int],
 ) -> None:
     """Check the sealed rows after row ``seq``."""
     report.last = seq
@@ -149,7 +148,7 @@ async def _check_sealed_rows(
                 row["seq"],
                 f"{_describe(entry)} differs from the one that a checkpoint signed",
             )
-        _count_row(report, entry, row["seq"], before)
+        _count_row(report, entry, row["seq"])
         seq, sha = row["seq"], row["sha"] or START
         report.last = seq
 
@@ -172,9 +171,7 @@ def _hash_mismatch(entry: AuditEntry) -> tuple[str, int, str]:
     )
 
 
-def _count_row(
-    report: VerificationReport, entry: AuditEntry, seq: int, before: Mapping[str, int]
-) -> None:
+def _count_row(report: VerificationReport, entry: AuditEntry, seq: int) -> None:
     """Count a row by node; remember its key if missing, and the keys that it erased."""
     row = entry.stored
     node, n = row["node"], row["n"]

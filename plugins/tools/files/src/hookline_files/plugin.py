@@ -148,7 +148,7 @@ class Files(Plugin[FilesConfig]):
     ) -> str | ToolOutput:
         """Create a text file with its folders, or replace a whole one; edit_file changes parts."""
         with path_errors("write", path):
-            real = self._writable(ctx, ctx.paths.resolve(path), path)
+            real = self._writable(ctx, ctx.paths.resolve(path))
             target = WriteTarget.at(ctx.paths, real, path, self.config.max_file_bytes)
             notes = self._overwrite_notes(ctx, real, path, target)
             if target.has_content(content):
@@ -173,7 +173,7 @@ class Files(Plugin[FilesConfig]):
         """Replace old_string by new_string in a text file. old_string has no line numbers and must
         be unique, unless replace_all."""
         with path_errors("edit", path):
-            real = self._writable(ctx, self._file(ctx, path), path)
+            real = self._writable(ctx, self._file(ctx, path))
             target = WriteTarget.at(ctx.paths, real, path, self.config.max_file_bytes)
             before, text = target.require_text()
             try:
@@ -321,7 +321,7 @@ class Files(Plugin[FilesConfig]):
             )
         return [f"Note: {path} existed and had not been read in this session."]
 
-    def _writable(self, ctx: Context, real: Path, path: str) -> Path:
+    def _writable(self, ctx: Context, real: Path) -> Path:
         if reason := ctx.paths.write_refusal(real):
             raise Refused(reason)
         return real

@@ -177,16 +177,16 @@ class OpenClaw(MigrationSource):
         path = str(data["path"])
         if path.endswith(".zst"):
             packed = self.folder.data(path, MAX_EVENT_BYTES) or b""
-            return _parse_message(_decompress(packed, path).splitlines(), path)
+            return _parse_messages(_decompress(packed, path).splitlines())
         if path.endswith(".jsonl"):
-            return _parse_message(self.folder.lines(path), path)
+            return _parse_messages(self.folder.lines(path))
         with open_database(self.folder, path) as database:
             if database is None:
                 raise Unreadable(f"{path} is gone")
             columns = ("event_json", "event_zstd")
             rest = "WHERE session_id = ? ORDER BY seq"
             rows = database.select("transcript_events", columns, rest, (data["session"],))
-            return _parse_message((_event_text(row, path) for row in rows), path)
+            return _parse_messages(_event_text(row, path) for row in rows)
 
     def _state_items(self) -> Iterator[SourceEntry]:
         with open_database(self.folder, STATE) as database:
@@ -307,7 +307,7 @@ def _decompress(packed: bytes, path: str) -> bytes:
     return data
 
 
-def _parse_message(lines: Iterable[str | bytes], path: str) -> list[TranscriptEntry]:
+def _parse_messages(lines: Iterable[str | bytes]) -> list[TranscriptEntry]:
     """Return the messages among events; invalid lines, such as a cut last one, are skipped."""
     found: list[TranscriptEntry] = []
     for line in lines:

@@ -122,10 +122,10 @@ class Supervisor:
             raise PermissionError(errno.EACCES, "not a loopback address")
         port = int.from_bytes(address[2:4], "big")
         if kind == 4 and port in self._ports:
-            return _loopback(family, address, 4, self._ports[port])
+            return _loopback(family, 4, self._ports[port])
         if port not in self._granted and not _listening(kind, port) & self._own_sockets:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "no socket of this sandbox")
-        return _loopback(family, address, kind, port)
+        return _loopback(family, kind, port)
 
     def _connect_path(self, taken: socket.socket, address: bytes, thread: int) -> None:
         """Connect to a Unix socket in a writable folder, which is opened without links first."""
@@ -160,7 +160,7 @@ class Supervisor:
         port = int.from_bytes(address[2:4], "big")
         if family == socket.AF_INET6 and taken.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY):
             kind = 6
-        _call(_LIBC.bind, taken, _loopback(family, address, kind, port))
+        _call(_LIBC.bind, taken, _loopback(family, kind, port))
         self._own_sockets.add(os.fstat(taken.fileno()).st_ino)
         return False
 
@@ -237,8 +237,8 @@ def _loopback_kind(family: int, address: bytes) -> int | None:
     return 4 if is_mapped else None
 
 
-def _loopback(family: int, address: bytes, kind: int, port: int) -> bytes:
-    """Return the address with the loopback host of the kind, and the port."""
+def _loopback(family: int, kind: int, port: int) -> bytes:
+    """Return the address of a port of this machine, in IPv4 or IPv6 (``kind`` 4 or 6)."""
     head = struct.pack("=H", family) + port.to_bytes(2, "big")
     if family == socket.AF_INET:
         return head + _LOOPBACK4 + bytes(8)

@@ -82,7 +82,7 @@ class TurnView:
         sidecar = context[0]["text"] if context else ""
         sizes = (await fetch("turn_sizes", **params))[0]
         parts = [
-            self._stats(turn, calls, steps, tree),
+            self._stats(turn, calls, steps),
             *_context_parts(sidecar),
             *_timeline(turn, calls, steps, tree),
         ]
@@ -93,7 +93,7 @@ class TurnView:
         parts.append(Group(t("Prompt"), await self._prompt(session_id, calls, sizes, sidecar)))
         return View(t("Turn {number}", number=turn["number"]), parts)
 
-    def _stats(self, turn: Mapping[str, Any], calls: Rows, steps: Rows, tree: Any) -> Part:
+    def _stats(self, turn: Mapping[str, Any], calls: Rows, steps: Rows) -> Part:
         usage = sum((_usage(row) for row in calls), Usage())
         prices, money, known = Prices.of(self._host), 0.0, True
         for row in calls:
