@@ -15,6 +15,7 @@ from hookline_files import Files
 from hookline_hookspecs import Context, Effect, Origin, Plugin, ToolCall, ToolOutput, tool
 from hookline_permissions import Permissions
 from hookline_provenance import Provenance
+from hookline_provenance.writes import Writes
 from hookline_shell import Shell
 from support.matrices import sampled
 
@@ -215,6 +216,25 @@ def test_name_that_a_marked_conversation_gave_to_a_file_is_from_outside(
     marked: Make, first: ToolCall, call: ToolCall
 ) -> None:
     assert PAGE in origins_of(marked(call, first=first), "later")[0]
+
+
+def test_name_that_is_no_text_loses_no_mark(marked: Make) -> None:
+    h = marked(calls("bash", command="touch $'\\xff'; sh script.sh"), calls("read_file", path="b"),
+               first=calls("bash", command=f"touch $'\\xfe'; echo '{SAID}' > note.md"))  # fmt: skip
+    assert PAGE in origins_of(h, "later")[0]
+    (h.workspace / "b").write_bytes((h.workspace / "note.md").read_bytes())
+    assert PAGE in origins_of(h, "read")[0]
+
+
+def test_result_is_from_outside_if_its_files_cannot_be_looked_at(
+    marked: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(self: Writes, paths: object, **_: object) -> None:
+        raise OSError("disk")
+
+    h = marked(calls("read_file", path="own.md"))
+    monkeypatch.setattr(Writes, "of", fails)
+    assert Origin("outside", "unchecked files of read_file") in origins_of(h, "later")[0]
 
 
 @pytest.mark.long

@@ -328,7 +328,18 @@ class Provenance(Plugin[ProvenanceConfig]):
 
     @hookimpl
     async def post_tool(self, ctx: Context, result: ToolResult) -> ToolResult | None:
-        """Add the origins of files that were read, and note when a marked session writes."""
+        """Add the origins of files that were read, and note when a marked session writes.
+
+        If that fails, the result counts as from outside.
+        """
+        try:
+            return await self._with_origins(ctx, result)
+        except Exception as error:
+            self.host.log.warning("files of %s were not looked at: %s", result.call.name, error)
+            unchecked = Origin("outside", f"unchecked files of {result.call.name}")
+            return replace(result, origins=merge_origins(result.origins, (unchecked,)))
+
+    async def _with_origins(self, ctx: Context, result: ToolResult) -> ToolResult | None:
         tool = ctx.tool
         if tool is None:
             return None

@@ -103,7 +103,7 @@ class Writes:
             for one in new:
                 tables.execute(
                     "mark_file",
-                    path=one.path,
+                    path=_printable(one.path),
                     digest=one.digest,
                     size=one.size,
                     origins=origins,
@@ -241,6 +241,11 @@ class Writes:
         await self._host.storage.execute("drop_writes", before=before)
         await self._host.storage.execute("drop_files", before=before)
         await self._host.storage.execute("drop_cleared", before=before)
+
+
+def _printable(path: str) -> str:
+    """A path for the store, which takes only Unicode; such a file is known by its content."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _as_text(origins: Sequence[Origin]) -> str:
