@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import calls
+from hookline_context_refs import ContextRefs
 from hookline_files import Files
 from hookline_hookspecs import Context, Effect, Origin, Plugin, ToolCall, ToolOutput, tool
 from hookline_permissions import Permissions
@@ -112,6 +113,11 @@ class Tools(Plugin):
         """Fetch a page."""
         return ToolOutput(SAID, origins=(PAGE,))
 
+    @tool(read_only=True, origin="workspace")
+    def origins(self, ctx: Context) -> list[str]:
+        """List the sources of the conversation."""
+        return [origin.source for origin in ctx.origins]
+
     @tool(origin="workspace", effects=_path)
     def save(self, ctx: Context, path: str, text: str) -> str:
         """Write a file."""
@@ -139,7 +145,9 @@ def marked(harness: Make, tmp_path: Path) -> Make:
         script: list[Any] = [[calls("fetch")], [save], "done"]
         for step in steps:
             script += [[step], "done"]
-        h = harness(Provenance, Permissions, Shell, Files, Tools, model=script, workspace=work)
+        h = harness(
+            Provenance, Permissions, Shell, Files, ContextRefs, Tools, model=script, workspace=work
+        )
         h.send("read the page", approve="yes")
         return h
 
@@ -216,6 +224,34 @@ def test_name_that_a_marked_conversation_gave_to_a_file_is_from_outside(
     marked: Make, first: ToolCall, call: ToolCall
 ) -> None:
     assert PAGE in origins_of(marked(call, first=first), "later")[0]
+
+
+COMMIT = f"git {' '.join(ID)} commit -q"
+COMMITTED = [
+    f"{COMMIT} --allow-empty -m '{SAID}'",
+    f"echo '{SAID}' > note.md; git add .; {COMMIT} -m x; git rm -q note.md; {COMMIT} -m y",
+]
+
+
+@pytest.mark.parametrize("command", COMMITTED)
+@pytest.mark.parametrize("reference", ["@git:1", "@git:2"])
+def test_attached_commit_of_a_marked_conversation_is_from_outside(
+    marked: Make, command: str, reference: str
+) -> None:
+    h = marked(calls("origins"), first=calls("bash", command=command))
+    assert PAGE.source in h.send(f"look at {reference}", session="later").tool_calls[-1].text
+
+
+def test_attached_commit_of_a_deleted_marked_file_is_from_outside(marked: Make) -> None:
+    h = marked(calls("origins"))
+    script = f"git add .; {COMMIT} -m x; git rm -q note.md; {COMMIT} -m y"
+    subprocess.run(["bash", "-c", script], cwd=h.workspace, check=True)
+    assert PAGE.source in h.send("look at @git:1", session="later").tool_calls[-1].text
+
+
+def test_attached_commits_of_the_person_have_no_mark(marked: Make) -> None:
+    h = marked(calls("origins"))
+    assert PAGE.source not in h.send("look at @git:1", session="later").tool_calls[-1].text
 
 
 def test_name_that_is_no_text_loses_no_mark(marked: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from .decoding import cut_bytes, shorten
@@ -32,18 +33,24 @@ async def load_staged(reference: Reference, sources: ReferenceSources) -> Refere
 
 async def load_commits(reference: Reference, sources: ReferenceSources) -> ReferenceContent:
     """Return the last commits with their messages and patches."""
-    log = ("log", f"-{reference.value}", "--patch", "--no-show-signature", "--date=iso-strict")
-    return await _load(reference, sources, *log, "--encoding=UTF-8", _FORMAT, *PATCH)
+    log = ("log", f"-{reference.value}", "--no-show-signature", "--date=iso-strict")
+    patch = (*log, "--patch", "--encoding=UTF-8", _FORMAT, *PATCH)
+    return await _load(reference, sources, *patch, commits=(*log, "--format=%H"))
 
 
 async def _load(
-    reference: Reference, sources: ReferenceSources, *arguments: str
+    reference: Reference, sources: ReferenceSources, *arguments: str, commits: tuple[str, ...] = ()
 ) -> ReferenceContent:
+    """``commits`` lists the ids of the commits whose messages are shown."""
     folder = sources.paths.workspace
     async with open_repository(folder, sources.config.git_seconds) as repository:
         _require_commits(reference, repository)
         output = await repository.run(*arguments)
-    return await asyncio.to_thread(content, reference, sources, output)
+        listed = (await repository.run(*commits)).text.split() if commits else []
+    shown = await asyncio.to_thread(content, reference, sources, output)
+    # A message is in no file of the workspace: who wrote the commit's object wrote it.
+    objects = [repository.objects / id_[:2] / id_[2:] for id_ in listed]
+    return replace(shown, files=(*shown.files, *objects))
 
 
 def _require_commits(reference: Reference, repository: Repository) -> None:

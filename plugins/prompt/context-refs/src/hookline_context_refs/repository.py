@@ -62,6 +62,11 @@ class Repository:
     seconds: float
     base: str = ""
 
+    @property
+    def objects(self) -> Path:
+        """The folder with an object's file, unless git has packed it."""
+        return Path(self.env["GIT_OBJECT_DIRECTORY"])
+
     async def run(self, *arguments: str) -> GitOutput:
         """Run git below ``folder``. Raises ``UnresolvedReference`` if it fails or takes too
         long."""

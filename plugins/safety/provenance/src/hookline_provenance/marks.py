@@ -171,7 +171,7 @@ class FileCheck:
                 real = os.path.realpath(file)
                 status = os.stat(real)  # noqa: PTH116
         except OSError:
-            return ()
+            return marks.paths.get(file, ())
         if real.startswith(marks.media):
             return (Origin("outside", f"attachment {os.path.basename(real)}"),)  # noqa: PTH119
         found: list[Origin] = []

@@ -121,12 +121,12 @@ class Writes:
             await self._mark_changed(left.folders, left.began, _as_text(left.origins))
 
     async def of(self, paths: Iterable[Path], *, programs: bool = False) -> tuple[Origin, ...]:
-        """Where files came from, as far as from outside; a folder stands for what is in it.
+        """Where files came from, as far as from outside; a folder stands for what is in it. A file
+        that was deleted keeps its mark: it may be read in the history of a repository.
 
         With ``programs``, for what is in it but prose, tables and pictures, which nothing runs.
         """
-        # Mostly there is none, and the store need not be read.
-        given = [path for path in paths if os.path.lexists(path)]  # noqa: ASYNC240
+        given = list(paths)
         if not given:
             return ()
         marks = await self.marks()
