@@ -25,7 +25,7 @@ class Keeper(Plugin):
 
     async def of(self, paths: Iterable[Path]) -> tuple[Origin, ...]:
         """Those whose text says so."""
-        found = [path for path in paths if path.is_file() and "CLONED" in path.read_text()]
+        found = [path for path in paths if path.is_file() and b"CLONED" in path.read_bytes()]
         return (REPOSITORY,) if found else ()
 
 
