@@ -127,6 +127,19 @@ def test_long_thread_keeps_its_parent_and_newest_messages(
     assert "messages are left out here" in text
 
 
+def test_thread_is_acknowledged_in_time_while_names_cannot_be_looked_up(
+    slack: Slack, gateways: Gateways, channel: str
+) -> None:
+    slack.misbehave("silent", "users.info", None, 60)
+    root = slack.say(channel, "the disk is full", "U0BOB")["ts"]
+    slack.say(channel, "again?", "U0EVE", thread=root)
+    slack.say(channel, f"<@{BOT}> sum up", "U0ANN", thread=root)
+    _wait_for_answers(slack, channel, 1)
+    (text,) = _read(gateways, channel)
+    assert '(slack:U0EVE): "again?"' in text
+    assert slack.sockets.late == []
+
+
 def test_thread_on_agents_message_shows_it(slack: Slack, gateways: Gateways, channel: str) -> None:
     root = slack.say(channel, "a report of the agent", BOT)["ts"]
     slack.say(channel, "why?", "U0ANN", thread=root, parent_user_id=BOT)

@@ -104,6 +104,8 @@ async def test_whole_call_that_is_sent_again_is_one_call(serve, connect):
         '{path: "a\\nb"}',
         '{"path": "a\\nb"}}',
         '\ufeff{"path": "a\\nb"}',
+        '[{"path": "a\\nb"}]',
+        'json\n{"path": "a\\nb"}',
     ],
 )
 async def test_nearly_json_arguments_are_read(serve, connect, arguments, stream):

@@ -25,8 +25,10 @@ from .contents import content_of
 THREAD_PREFIX = "thread:"
 """Key prefix, in the plugin's key-value storage, for the ``ts`` of the first message to the bot in
 a thread."""
-THREAD_SECONDS = 2.0
+THREAD_SECONDS = 1.5
 """Seconds for reading a thread: Slack waits 3 s for the acknowledgement of the message."""
+NAME_SECONDS = 0.5
+"""Seconds for looking up names, all at once; an id tells people apart too."""
 UNFURL_SECONDS = 0.8
 """Seconds in which Slack usually follows a link to one of its messages."""
 THREAD_UNREAD = "Not all messages of this thread before this one could be read: {}."
@@ -158,6 +160,8 @@ class SlackReceiver:
         before = [
             one for one in messages if float(one["ts"]) < float(event["ts"]) and one["ts"] != edited
         ]
+        users = {inbound.user_id, *(str(one.get("user") or "") for one in before)}
+        await asyncio.gather(*(self._name_of(user) for user in users if user))
         earlier = [await self._earlier(one, inbound.user_id) for one in before]
         fields = earlier_fields(earlier)
         origins = (*inbound.origins, *fields.pop("origins", ()))
@@ -170,7 +174,7 @@ class SlackReceiver:
             return EarlierMessage(text, "")
         id_ = user or str(message.get("bot_id") or "")
         name = str(get_in(message, "bot_profile", "name") or message.get("username") or "")
-        name = name or (await self._name_of(user) if user else "")
+        name = name or self._names.get(user, "")
         # A preview of a link, or a shared message, is by somebody else.
         is_own = user == sender and not message.get("attachments")
         return EarlierMessage(text, author_label(name, f"slack:{id_}"), is_own)
@@ -224,9 +228,10 @@ class SlackReceiver:
         """Return a person's display name; empty if it is unknown."""
         try:
             if user not in self._names:
-                profile = (await self._ask("users_info", user=user))["user"]["profile"]
+                async with asyncio.timeout(NAME_SECONDS):
+                    profile = (await self._ask("users_info", user=user))["user"]["profile"]
                 self._names[user] = profile.get("display_name") or profile.get("real_name") or ""
             return self._names[user]
-        except (HooklineError, KeyError) as error:
-            self._host.log.info("cannot look up a name: %s", error)
+        except (HooklineError, KeyError, TimeoutError) as error:
+            self._host.log.info("cannot look up a name: %s", error or "Slack is slow")
             return ""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 MAX_REPAIRED_CHARS = 200_000
 """A longer text is only read as JSON; the repair takes seconds for it."""
-_LEADING = re.compile(r"\A\ufeff?\s*(?:```[\w-]*\s*|<[|/\w][^<>{}\"']{0,40}>\s*)*")
+_LEADING = re.compile(r"\A\ufeff?\s*(?:```[\w-]*\s*|json\s+(?=\{)|<[|/\w][^<>{}\"']{0,40}>\s*)*")
 _TRAILING = re.compile(r"(?:\s*(?:```|<[|/\w][^<>{}\"']{0,40}>|;))*\s*\Z")
 _SEPARATOR = re.compile(r"[\s,;]*")
 _EXTRA_CLOSERS = re.compile(r"[\s}\]]*\Z")
@@ -28,8 +28,9 @@ class UnreadableArguments(Exception):
 def read_arguments(text: str, *, cut: bool = False) -> list[dict[str, Any]]:
     """Return the object of a call's arguments; several if the calls of a response were joined.
 
-    Accepted are fences and tags around the object, an empty object before it, an object encoded as
-    a string, line breaks in strings, and the notation of Python and JavaScript.
+    Accepted are ``null``, a list of one object or none, fences and tags around the object, an empty
+    object before it, an object encoded as a string, line breaks in strings, and the notation of
+    Python and JavaScript.
 
     Args:
         text: the arguments.
@@ -47,6 +48,10 @@ def read_arguments(text: str, *, cut: bool = False) -> list[dict[str, Any]]:
         return found
     if isinstance(value, str) and "{" in value:  # shorter than text, so this ends
         return read_arguments(value, cut=cut)
+    if value is None or value == []:  # so some servers write no arguments
+        return [{}]
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
     if not isinstance(value, dict):
         raise UnreadableArguments("are not a JSON object")
     return [value]
