@@ -123,6 +123,21 @@ def test_shared_file_that_cannot_be_uploaded_stays_until_it_is_taken_out(window:
     one.until("() => caches.has('shared').then((kept) => !kept)")
 
 
+def test_form_of_another_site_shares_nothing(window: New) -> None:
+    one = window().open()
+    with_worker(one)
+    form = f"""<form method=post enctype=multipart/form-data action="{one.url}/share">
+      <input name=text value="words of another site"><button>Send</button></form>"""
+    other = one.page.context.new_page()
+    other.route(
+        "http://other.example/", lambda route: route.fulfill(body=form, content_type="text/html")
+    )
+    other.goto("http://other.example/")
+    other.get_by_role("button").click()
+    other.get_by_text("A page of another site sent this request.").wait_for()
+    assert not one.page.evaluate("caches.has('shared')")
+
+
 def test_share_without_the_worker_says_that_nothing_arrived(window: New) -> None:
     one = window().open()
     share(one, [PICTURE_FILE])

@@ -65,9 +65,11 @@ async function keepShared(request) {
 }
 
 self.addEventListener("fetch", (/** @type {any} */ event) => {
-  const { mode, method, url } = event.request;
+  const { mode, method, url, headers } = event.request;
   if (mode !== "navigate") return;
-  const isShared = method === "POST" && new URL(url).pathname === "/share";
+  // The system shares without an origin, as "null". The server refuses the form of another site.
+  const isForeign = ![null, "null", self.location.origin].includes(headers.get("origin"));
+  const isShared = method === "POST" && new URL(url).pathname === "/share" && !isForeign;
   // The server's page at this path says that nothing has arrived.
   const kept = isShared && keepShared(event.request).catch(() => Response.redirect("/share", 303));
   event.respondWith(kept || fetch(event.request).catch(offline));
