@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hookline_hookspecs import Host, Origin, Refused, Transaction
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
-from hookline_hookspecs.importers import Item, Outcome, Receipt, State
+from hookline_hookspecs.importers import Item, Outcome, Receipt
 
 from .change_log import ChangeSource, add_entry
 from .changes import DEFAULT_CONFIDENCE, MemoryChanges
@@ -36,6 +37,34 @@ class _OperatorAuthor:
 
     async def learn(self, text: str, source: str, kind: str) -> str:
         return await self._host.learn(text, source, kind, origins=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """An item with the text to remember; ``again``: it was imported before; ``write``: do so."""
+
+    item: Item
+    chat: Chat
+    target: str
+    text: str
+    again: bool
+    write: bool
+
+    @property
+    def source(self) -> ChangeSource:
+        origins = (Origin("outside", self.item.source),)
+        return ChangeSource(self.chat, "", "", CHANGE_KIND, origins)
+
+    def migrated(self) -> Outcome:
+        receipt = {"chat": self.chat.label, "text": self.text}
+        return Outcome("migrated", self.target, receipt=receipt)
+
+    def already_known(self) -> Outcome:
+        found = self.migrated()
+        return found if self.again else replace(found, state="skipped", reason=ALREADY_KNOWN)
+
+    def too_large(self, reason: str) -> Outcome:
+        return Outcome("archived", self.target, reason, text=self.text)
 
 
 class MemoryImporter:
@@ -68,13 +97,12 @@ class MemoryImporter:
     async def _import(self, item: Item, *, again: bool, write: bool) -> Outcome:
         chat = _chat(item)
         target = self._target(item.kind, chat)
-        origins = (Origin("outside", item.source),)
         try:
             text = await self._learn(item)
         except (Refused, InvalidOperation) as refusal:
             return Outcome("blocked", target, str(refusal))
         work = self._note if item.kind == "note" else self._fact
-        return await work(item, chat, text, origins, target, again=again, write=write)
+        return await work(_Import(item, chat, target, text, again, write))
 
     async def _learn(self, item: Item) -> str:
         given = storable(str(item.data["text"]))
@@ -82,84 +110,59 @@ class MemoryImporter:
         passed = await self._host.learn(text, item.source, item.kind, origins=())
         return text if passed == text else storable(passed).strip()
 
-    async def _note(
-        self,
-        item: Item,
-        chat: Chat,
-        text: str,
-        origins: tuple[Origin, ...],
-        target: str,
-        *,
-        again: bool,
-        write: bool,
-    ) -> Outcome:
-        receipt = {"chat": chat.label, "text": text}
-        entries = await self._entries(chat)
-        if text in entries:
-            state: State = "migrated" if again else "skipped"
-            return Outcome(state, target, "" if again else ALREADY_KNOWN, receipt)
+    async def _note(self, new: _Import) -> Outcome:
+        entries = await self._entries(new.chat)
+        if new.text in entries:
+            return new.already_known()
         limit = self._config.notes_max_chars
-        if chars_of([*entries, text]) > limit:
-            return self._too_large(target, f"the limit of notes is {limit:,} characters", text)
-        if not write:
-            return Outcome("planned", target)
-        source = ChangeSource(chat, "", "", CHANGE_KIND, origins)
+        too_large = new.too_large(f"the limit of notes is {limit:,} characters")
+        if chars_of([*entries, new.text]) > limit:
+            return too_large
+        if not new.write:
+            return Outcome("planned", new.target)
         # It passed ``pre_learn`` above, and does so again with the change.
         person = _OperatorAuthor(self._host)
         try:
-            await self._changes.apply(person, source, [Operation("add", text)])
+            await self._changes.apply(person, new.source, [Operation("add", new.text)])
         except NotesFull:
-            return self._too_large(target, f"the limit of notes is {limit:,} characters", text)
+            return too_large
         except InvalidOperation as error:
-            return Outcome("error", target, str(error))
-        return Outcome("migrated", target, receipt=receipt)
+            return Outcome("error", new.target, str(error))
+        return new.migrated()
 
-    async def _fact(
-        self,
-        item: Item,
-        chat: Chat,
-        text: str,
-        origins: tuple[Origin, ...],
-        target: str,
-        *,
-        again: bool,
-        write: bool,
-    ) -> Outcome:
-        receipt = {"chat": chat.label, "text": text}
-        if not text:
-            return Outcome("skipped", target, "empty")
-        known = await self._facts.of_chat(chat)
-        if any(fact.content == text for fact in known):
-            state: State = "migrated" if again else "skipped"
-            return Outcome(state, target, "" if again else ALREADY_KNOWN, receipt)
-        if len(text) > self._config.fact_max_chars:
-            limit = self._config.fact_max_chars
-            return self._too_large(target, f"the limit of a fact is {limit:,} characters", text)
-        if len(known) >= self._config.facts_max:
-            return self._too_large(
-                target, f"the limit of a chat is {self._config.facts_max:,} facts", text
-            )
-        if not write:
-            return Outcome("planned", target)
-        category = item.data.get("category")
-        created = item.data.get("created")
+    async def _fact(self, new: _Import) -> Outcome:
+        if not new.text:
+            return Outcome("skipped", new.target, "empty")
+        known = await self._facts.of_chat(new.chat)
+        if any(fact.content == new.text for fact in known):
+            return new.already_known()
+        longest, most = self._config.fact_max_chars, self._config.facts_max
+        if len(new.text) > longest:
+            return new.too_large(f"the limit of a fact is {longest:,} characters")
+        if len(known) >= most:
+            return new.too_large(f"the limit of a chat is {most:,} facts")
+        if not new.write:
+            return Outcome("planned", new.target)
+        if not await self._remember(new.source, self._new_fact(new)):
+            return Outcome("skipped", new.target, "another fact says the same", {})
+        return new.migrated()
+
+    def _new_fact(self, new: _Import) -> Fact:
+        category, created = new.item.data.get("category"), new.item.data.get("created")
         now = self._host.now()
-        fact = Fact(
+        return Fact(
             0,
-            chat.channel,
-            chat.chat_id,
-            text,
+            new.chat.channel,
+            new.chat.chat_id,
+            new.text,
             category if category in CATEGORIES else "knowledge",
             DEFAULT_CONFIDENCE,
             "",
             "",
             min(float(created), now) if isinstance(created, int | float) else now,
             None,
-            origins,
+            new.source.origins,
         )
-        if not await self._remember(ChangeSource(chat, "", "", CHANGE_KIND, origins), fact):
-            return Outcome("skipped", target, "another fact says the same", {})
-        return Outcome("migrated", target, receipt=receipt)
 
     async def _remember(self, source: ChangeSource, fact: Fact) -> bool:
         def work(db: Transaction) -> bool:
@@ -203,10 +206,6 @@ class MemoryImporter:
         if kind == "note":
             return self._note_paths.writable(chat, operator=False)[0].name
         return f"facts of {chat.label}"
-
-    @staticmethod
-    def _too_large(target: str, why: str, text: str) -> Outcome:
-        return Outcome("archived", target, why, text=text)
 
 
 def _chat(item: Item) -> Chat:
