@@ -70,17 +70,7 @@ def plan(
     """Show what would be imported, without changing anything."""
     found = _source(source, from_, chat, only, secrets=secrets)
     journal = MigrationJournal(plugin.host.home, source)
-    entries = _select(found, only)
-    rows = list(
-        import_command_items(
-            plugin.host, _by_phase(entries, True), journal, secrets=secrets, write=False
-        )
-    )
-    rows += _run(
-        lambda host: _import_entries(
-            ImportRun(host, found.name, found, journal), entries, write=False
-        )
-    )
+    rows = _import_all(plugin.host, found, journal, only, secrets=secrets, write=False)
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
         return
@@ -109,14 +99,7 @@ def apply(
     journal = MigrationJournal(home, source)
     with journal.lock():
         kept = "" if no_backup or home_is_new(home) else _backup(home)
-        entries = _select(found, only)
-        own = _by_phase(entries, True)
-        rows = list(import_command_items(plugin.host, own, journal, secrets=secrets, write=True))
-        rows += _run(
-            lambda host: _import_entries(
-                ImportRun(host, found.name, found, journal), entries, write=True
-            )
-        )
+        rows = _import_all(plugin.host, found, journal, only, secrets=secrets, write=True)
     if json:
         _say(jsonlib.dumps(rows, ensure_ascii=False))
     else:
@@ -186,8 +169,27 @@ def _check_kind(only: str) -> None:
         raise CommandError(f"unknown kind {only!r}. Choose one of {', '.join(KINDS)}", USAGE)
 
 
-def _select(source: MigrationSource, only: str) -> list[SourceEntry]:
-    return [entry for entry in source.entries() if only in ("", entry.item.kind)]
+def _import_all(
+    host: Host,
+    source: MigrationSource,
+    journal: MigrationJournal,
+    only: str,
+    *,
+    secrets: bool,
+    write: bool,
+) -> list[Row]:
+    """Import the items, of one kind only if it is given; return a row for each.
+
+    Without ``write``, the rows say what would be done.
+    """
+    entries = [entry for entry in source.entries() if only in ("", entry.item.kind)]
+    own = _by_phase(entries, True)
+    rows = list(import_command_items(host, own, journal, secrets=secrets, write=write))
+    return rows + _run(
+        lambda host: _import_entries(
+            ImportRun(host, source.name, source, journal), entries, write=write
+        )
+    )
 
 
 def _by_phase(entries: Iterable[SourceEntry], by_command: bool) -> list[SourceEntry]:
