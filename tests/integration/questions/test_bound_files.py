@@ -84,6 +84,9 @@ EVIL_PACKAGE = '{"scripts": {"build": "echo swapped > stolen"}}'
         ("make -C sub all", "sub/Makefile", "all:\n\ttrue\n", "all:\n\techo > ../stolen\n"),
         ("make", "GNUmakefile", None, "all:\n\techo > stolen\n"),
         ("npm run build", "package.json", PACKAGE, EVIL_PACKAGE),
+        ("cmake .", "CMakeLists.txt", "# one\n", "# two\n"),
+        ("terraform apply", "main.tf", "# one\n", "# two\n"),
+        ("pip install .", "setup.py", "# one\n", "# two\n"),
         ("bash new.sh", "new.sh", None, SWAPPED),
     ],
 )

@@ -26,6 +26,7 @@ _PACKAGES = ("package.json",)
 _CONTAINERS = (
     *("Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"),
 )
+_PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 RUN_BY_DEFAULT = {
     **dict.fromkeys(("make", "gmake"), MAKEFILES),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx"), _PACKAGES),
@@ -33,7 +34,35 @@ RUN_BY_DEFAULT = {
     "just": ("justfile", "Justfile", ".justfile"),
     "rake": ("Rakefile",),
     "cargo": ("Cargo.toml", "build.rs"),
-    **dict.fromkeys(("pytest", "tox", "nox"), ("conftest.py", "pytest.ini", "pyproject.toml")),
+    "pytest": ("conftest.py", "pytest.ini", "pyproject.toml"),
+    "tox": ("tox.ini", "tox.toml", *_PYTHON_PROJECT),
+    "nox": ("noxfile.py",),
+    **dict.fromkeys(("pip", "pip3", "pipx", "uv", "poetry", "pdm", "hatch"), _PYTHON_PROJECT),
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
+    "fab": ("fabfile.py",),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "scons": ("SConstruct", "SConscript"),
+    "meson": ("meson.build",),
+    "cmake": ("CMakeLists.txt", "CMakePresets.json"),
+    "ninja": ("build.ninja",),
+    "task": ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"),
+    **dict.fromkeys(("bazel", "bazelisk"), ("BUILD", "BUILD.bazel", "MODULE.bazel", "WORKSPACE")),
+    **dict.fromkeys(("gradle", "gradlew"), ("build.gradle*", "settings.gradle*")),
+    **dict.fromkeys(("mvn", "mvnw"), ("pom.xml",)),
+    "ant": ("build.xml",),
+    "sbt": ("build.sbt",),
+    "dotnet": ("*.csproj", "*.fsproj", "*.sln", "Directory.Build.*"),
+    "swift": ("Package.swift",),
+    "go": ("go.mod", "*.go"),
+    "mix": ("mix.exs",),
+    "bundle": ("Gemfile",),
+    "composer": ("composer.json",),
+    "deno": ("deno.json", "deno.jsonc"),
+    "vagrant": ("Vagrantfile",),
+    **dict.fromkeys(("terraform", "tofu"), ("*.tf", "*.tfvars")),
+    "nix-build": ("default.nix",),
+    "nix-shell": ("shell.nix", "default.nix"),
+    "nix": ("flake.nix",),
 }
 """The files that programs run without being named."""
 
@@ -82,7 +111,7 @@ def _named(part: SimpleCommand, places: Places) -> Iterator[str]:
     for folder in folders:
         for name in names:
             if path := places.absolute(f"{folder}{name}"):
-                yield path
+                yield from islice(iglob(path), MAX_GLOB_MATCHES) if "*" in name else (path,)  # noqa: PTH207
 
 
 def _modules(words: list[str]) -> Iterator[str]:
