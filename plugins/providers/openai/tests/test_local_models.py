@@ -285,6 +285,13 @@ async def test_written_calls_are_text_if_switched_off_or_without_tools(serve, co
         "<thought>\nhm</thought>yes",
         "[THINK]\nhm[/THINK]yes",
         "◁think▷\nhm◁/think▷yes",
+        "<Think>\nhm</THINK>yes",
+        "<seed:think>\nhm</seed:think>yes",
+        "<|begin_of_thought|>hm<|end_of_thought|>\n<|begin_of_solution|>yes<|end_of_solution|>",
+        "<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>yes<|END_RESPONSE|>",
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>yes",
+        "<|channel>thought\nhm<channel|>yes",
+        "<unused94>thought\nhm<unused95>yes",
     ],
 )
 async def test_thinking_in_tags_is_thinking(serve, connect, text, size):

@@ -10,11 +10,27 @@ TAGS = {
     "<think>": "</think>",
     "<thinking>": "</thinking>",
     "<thought>": "</thought>",
+    "<thoughts>": "</thoughts>",
     "<reasoning>": "</reasoning>",
-    "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+    "<mm:think>": "</mm:think>",
+    "[think]": "[/think]",
     "◁think▷": "◁/think▷",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|start_thinking|>": "<|end_thinking|>",
+    "<|channel|>analysis<|message|>": "<|end|>",
+    "<|channel>thought": "<channel|>",
+    "<unused94>thought": "<unused95>",
 }
-"""The tags of DeepSeek, Qwen and others, of Gemini, of Magistral and of Kimi."""
+"""The tags of DeepSeek, Qwen and others, of Gemini, Seed, MiniMax, Magistral, Kimi, OpenThinker,
+Cohere, gpt-oss and Gemma, in lower case."""
+ANSWER_TAGS = {
+    "<|begin_of_solution|>": "<|end_of_solution|>",
+    "<|start_response|>": "<|end_response|>",
+    "<|start|>assistant<|channel|>final<|message|>": "<|return|>",
+    "<|channel|>final<|message|>": "<|return|>",
+}
+"""Tags around the answer, which are left out."""
 _LONE_END = re.compile(
     r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\n|\Z)"
     r"|\A(?:(?!<think).)*?(?<![`'\"])(</think(?:ing)?>)[ \t]*\n[ \t]*\n",
@@ -34,36 +50,35 @@ class ThinkingTags:
     def __init__(self) -> None:
         self._buffer = ""
         self._end = ""
+        self._answer_end = ""
         self._in_text = False
 
     def add(self, text: str) -> Iterator[Part]:
         """Yield what can be told apart so far."""
-        if self._in_text:
-            yield "text", text
-            return
         self._buffer += text
-        while self._buffer:
+        while self._buffer and not self._in_text:
             if self._end:
                 yield from self._thinking()
                 if self._end:
                     return
             elif not self._begins():
                 return
-            if self._in_text:
-                yield "text", self._buffer
-                self._buffer = ""
+        cut = len(self._buffer) - _overlap(self._buffer, self._answer_end)
+        shown, self._buffer = self._buffer[:cut], self._buffer[cut:]
+        if shown:
+            yield "text", shown
 
     def finish(self) -> Iterator[Part]:
         """Yield the rest at the end of the content."""
-        if self._buffer:
+        if self._buffer and self._buffer.lower() != self._answer_end:
             yield ("thinking" if self._end else "text"), self._buffer
         self._buffer = ""
 
     def _thinking(self) -> Iterator[Part]:
         """Yield thinking up to its end tag, of which the buffer may hold only the beginning."""
-        at = self._buffer.find(self._end)
-        if at >= 0:
-            thought, self._buffer = self._buffer[:at], self._buffer[at + len(self._end) :]
+        found = re.search(re.escape(self._end), self._buffer, re.IGNORECASE)
+        if found:
+            thought, self._buffer = self._buffer[: found.start()], self._buffer[found.end() :]
             self._end = ""
         else:
             keep = _overlap(self._buffer, self._end)
@@ -75,18 +90,22 @@ class ThinkingTags:
     def _begins(self) -> bool:
         """Decide what the content begins with; False if more of it is needed."""
         start = self._buffer.lstrip()
-        for begin, end in TAGS.items():
-            if start.startswith(begin):
-                self._end, self._buffer = end, start[len(begin) :]
+        for begin, end in (TAGS | ANSWER_TAGS).items():
+            if start[: len(begin)].lower() == begin:
+                self._buffer = start[len(begin) :]
+                if begin in TAGS:
+                    self._end = end
+                else:
+                    self._answer_end, self._in_text = end, True
                 return True
-        if not any(begin.startswith(start) for begin in TAGS):
+        if not any(begin.startswith(start.lower()) for begin in (*TAGS, *ANSWER_TAGS)):
             self._in_text = True
         return self._in_text
 
 
 def _overlap(text: str, end: str) -> int:
-    """Return how many last characters of ``text`` may begin ``end``."""
-    return next((n for n in range(len(end) - 1, 0, -1) if text.endswith(end[:n])), 0)
+    """Return how many last characters of ``text`` are ``end``, or may begin it."""
+    return next((n for n in range(len(end), 0, -1) if text[-n:].lower() == end[:n]), 0)
 
 
 def split_at_lone_end(text: str) -> tuple[str, str]:
