@@ -163,12 +163,25 @@ class _Approval:
 
     async def remember(self) -> None:
         """Store what the person has allowed from now on."""
-        if self.answer is None:
+        answer = self.answer
+        if answer is None:
             return
-        for scope in self.scopes:
-            if scope.label == self.answer.choice:
-                await _remember(self.ctx, scope, self.question, self.answer)
-                return
+        scope = next((one for one in self.scopes if one.label == answer.choice), None)
+        if scope is None:
+            return
+        if scope.remember is not None:
+            await scope.remember()
+            return
+        view, services = self.ctx.of("core"), self.ctx.engine.services
+        if not scope.rules:
+            await services[ApprovalPolicy].remember(view, self.question, answer)
+            return
+        try:
+            await services[PermissionRules].add_scope(view, scope, answer.by)
+        except StoreError as error:
+            self.ctx.notify(
+                f"The call is allowed once; {scope.label!r} could not be stored: {error}"
+            )
 
 
 async def _ask_person(
@@ -211,12 +224,12 @@ def _shown(call: ToolCall, verdict: Ask) -> str:
     """What the person decides by: the guards' details, then the call as it would be made."""
     command = call.arguments.get("command")
     if verdict.preview:
-        deed = verdict.preview
+        shown = verdict.preview
     elif isinstance(command, str) and len(call.arguments) == 1:
-        deed = command
+        shown = command
     else:
-        deed = json.dumps(call.arguments, ensure_ascii=False, indent=1)
-    return "\n".join([*verdict.details, "", deed] if verdict.details else [deed])
+        shown = json.dumps(call.arguments, ensure_ascii=False, indent=1)
+    return "\n".join([*verdict.details, "", shown] if verdict.details else [shown])
 
 
 def _asking_call(
@@ -271,23 +284,6 @@ async def _approval_scopes(ctx: TurnContext, call: ToolCall, ask: Ask) -> Sequen
         return offered
     labels = await policy.scopes(view, call) if policy is not None else ()
     return [OfferedScope(label, (), "") for label in labels]
-
-
-async def _remember(
-    ctx: TurnContext, scope: OfferedScope, question: Question, answer: QuestionAnswer
-) -> None:
-    """Store what the person has allowed from now on."""
-    if scope.remember is not None:
-        await scope.remember()
-        return
-    view, services = ctx.of("core"), ctx.engine.services
-    if not scope.rules:
-        await services[ApprovalPolicy].remember(view, question, answer)
-        return
-    try:
-        await services[PermissionRules].add_scope(view, scope, answer.by)
-    except StoreError as error:
-        ctx.notify(f"The call is allowed once; {scope.label!r} could not be stored: {error}")
 
 
 def _denial(reason: str, result: AskResult) -> Deny:
