@@ -292,11 +292,7 @@ class Dispatcher:
                         row["id"] for row in await self._engine.journal.open_inbox()
                     ]
                 if known and (again or inbox_id is None):
-                    turn = ActiveTurn.begin(
-                        detached_context(self._engine, inbound).state, inbound, None, mode
-                    )
-                    turn.outcome.stop = "denied"
-                    return turn
+                    return self._without_turn(inbound, mode)
                 caller_waits = inbox_id is None
                 inbox_id = inbox_id or await self._store_inbound(state, inbound)
                 return await self._processor.run(
@@ -313,10 +309,7 @@ class Dispatcher:
         A message of :meth:`submit` is not stored; its caller learns which question is open.
         """
         if inbox_id is not None:
-            turn = ActiveTurn.begin(
-                detached_context(self._engine, inbound).state, inbound, None, mode
-            )
-            turn.outcome.stop = "denied"
+            turn = self._without_turn(inbound, mode)
             reply = replace(turn.make_reply(WAITING, None), id=f"{inbox_id}-queued", kind="notice")
             await self._engine.journal.queue_inbound(inbox_id, state.record.id, reply)
             return turn
@@ -324,6 +317,12 @@ class Dispatcher:
         turn.parked, turn.outcome.stop = True, "question"
         for question in await self._engine.services[Questions].open(session=state.record.id):
             turn.outcome.reply = question_text(question, for_other=True)
+        return turn
+
+    def _without_turn(self, inbound: Inbound, mode: str) -> ActiveTurn:
+        """What is returned for a message that starts no turn here."""
+        turn = ActiveTurn.begin(detached_context(self._engine, inbound).state, inbound, None, mode)
+        turn.outcome.stop = "denied"
         return turn
 
     async def _store_inbound(self, state: SessionState, inbound: Inbound) -> str:
