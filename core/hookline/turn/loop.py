@@ -20,6 +20,7 @@ from hookline_hookspecs.origins import merge_origins
 from hookline_hookspecs.questions import Question, Questions
 from hookline_hookspecs.replies import Reply
 from hookline_hookspecs.requests import ModelRequest, ModelResponse
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.steps import Failure
 from hookline_hookspecs.tool_results import ToolResult
 
@@ -51,6 +52,7 @@ from .tool_call import resolve_bridge, run_calls
 log = logging.getLogger("hookline.turn")
 RETRY_PAUSES = (0.5, 2.0)
 """Seconds before each repeat of a model call whose stream broke off."""
+STOPPED = N_("Stopped.")
 MAX_NAMED_TOOLS = 8
 """Tools that the text at the limit of model calls names."""
 MAX_CONTINUATIONS = 5
@@ -126,13 +128,13 @@ async def _run_to_reply(ctx: TurnContext, begin: Callable[[], Awaitable[None]]) 
         turn.parked = True
         outcome.stop = "question"
     except TurnStopped:
-        outcome.stop, outcome.reply = "stopped", "Stopped."
+        outcome.stop, outcome.reply = "stopped", STOPPED
     except asyncio.CancelledError:
         if ctx.engine.closing:
             # The process is ending: the next one resumes the turn from the journal.
             raise
         outcome.stop = "stopped"
-        outcome.reply = append_to_partial("".join(turn.streamed), "Stopped.")
+        outcome.reply = append_to_partial("".join(turn.streamed), STOPPED)
         if not turn.stopping:
             return True
         uncancel(turn.task)
@@ -205,9 +207,11 @@ async def _loop(ctx: TurnContext) -> None:
             turn.outcome.stop = "max_iterations"
             turn.outcome.reply = append_to_partial(response.text, _limit_text(turn, limit))
         if response.stop in ("length", "context"):
-            ctx.notify("The answer was cut off at the model's limit.", "core")
+            ctx.notify(N_("The answer was cut off at the model's limit."), "core")
         if response.stop == "refusal":
-            ctx.notify("The model or the provider's content filter ended the answer here.", "core")
+            ctx.notify(
+                N_("The model or the provider's content filter ended the answer here."), "core"
+            )
         if final:
             return
         if state.pending.steering:
@@ -287,10 +291,14 @@ def _limit_text(turn: ActiveTurn, limit: int) -> str:
     """What a person reads at the end of a turn that reached the limit of model calls."""
     counts = Counter(result.call.name for result in turn.results)
     done = ", ".join(f"{name} ×{count}" for name, count in counts.most_common(MAX_NAMED_TOOLS))
-    done = f" Tools called: {done}." if done else ""
-    return (
-        f"Stopped at the limit of {limit} model calls in a turn (`max_iterations`).{done} "
-        "Send a message such as “continue” to go on."
+    if not done:
+        return N_(
+            f"Stopped at the limit of {limit} model calls in a turn (`max_iterations`). "
+            "Send a message such as “continue” to go on."
+        )
+    return N_(
+        f"Stopped at the limit of {limit} model calls in a turn (`max_iterations`). "
+        f"Tools called: {done}. Send a message such as “continue” to go on."
     )
 
 

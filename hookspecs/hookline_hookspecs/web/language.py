@@ -113,14 +113,13 @@ class Language:
     def _known(self, text: str) -> str | None:
         """Return the translation of one sentence, which may begin with a capital letter or end
         with a full stop other than in the catalogue."""
-        for one in dict.fromkeys((text, f"{text[:1].lower()}{text[1:]}")):
-            if one in self.messages:
-                found = self.sentence(one)
-            elif (filled := self._filled(one)) is not None:
-                found = filled
-            else:
-                continue
-            return found if one == text else f"{found[:1].upper()}{found[1:]}"
+        for stop in ("", ".") if text.endswith(".") else ("",):
+            bare = text.removesuffix(stop)
+            for one in dict.fromkeys((bare, f"{bare[:1].lower()}{bare[1:]}")):
+                found = self.sentence(one) if one in self.messages else self._filled(one)
+                if found is not None:
+                    found = found if one == bare else f"{found[:1].upper()}{found[1:]}"
+                    return f"{found}{'。' if stop and self.code.startswith('zh') else stop}"
         return None
 
     def _filled(self, text: str) -> str | None:

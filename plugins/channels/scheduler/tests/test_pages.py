@@ -46,9 +46,9 @@ def test_job_is_added_paused_resumed_and_deleted(site: PageClient) -> None:
     assert "No jobs yet" in site.text(site.get("/schedule"))
     done = site.post("/schedule/add", NEW)
     assert isinstance(done, Redirect)
-    assert "every 2h" in done.message
+    assert "every 2 hours" in done.message
     row = jobs(site.get("/schedule")).rows[0]
-    assert row.cells[:2] == ["Look at the news", "every 2h"]
+    assert row.cells[:2] == ["Look at the news", "every 2 hours"]
     assert "paused" in press(site, "Pause").message
     assert Badge("paused", "warning") in jobs(site.get("/schedule")).rows[0].cells
     assert press(site, "Resume").tone == "good"

@@ -23,7 +23,12 @@ MESSAGES = {key: (text,) for key, text in GERMAN.items()}
 READER = Language("de", messages=MESSAGES, templates=tuple(templates(MESSAGES)))
 SOURCE = '''
 class Settings(BaseModel):
-    most: int = Field(3, description="Maximum " "pages.")
+    most: int = Field(3, title="Pages", description="Maximum " "pages.")
+    least: int = Field(1, title="Least")
+    """Minimum
+    pages."""
+    hidden: int = 2
+    """Not on a page."""
 
 def check(path, many, names):
     register(Check("disk space", run))
@@ -38,10 +43,19 @@ class Notes:
 
         More about it.
         """
+        if args:
+            return "No notes yet."
+        if names:
+            return CommandReply(f"Notes of {name}")
         return Deny(f"{path}: {names}") or CheckResult(True, "", "hookline init")
 '''
 FOUND = {
+    "Pages",
     "Maximum pages.",
+    "Least",
+    "Minimum pages.",
+    "No notes yet.",
+    "Notes of {name}",
     "disk space",
     "{path} is full",
     "free some",
@@ -58,6 +72,7 @@ FOUND = {
     [
         ("nothing is running", "nichts läuft"),
         ("Nothing is running", "Nichts läuft"),
+        ("Nothing is running.", "Nichts läuft."),
         ("the file /a b is missing", "die Datei /a b fehlt"),
         ("the file {0} is missing", "die Datei {0} fehlt"),
         ("`git push` rewrites history", "`git push` schreibt den Verlauf um"),

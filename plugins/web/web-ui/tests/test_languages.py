@@ -52,3 +52,30 @@ def test_approval_is_in_the_language_of_each_reader(play: Any) -> None:
         await owner.ask("POST", f"/sessions/{session}/answer", 202, json=answer)
 
     play(story)
+
+
+@pytest.mark.long
+def test_answers_and_stopped_turns_are_in_the_language_of_the_reader(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        owner.client.headers["Accept-Language"] = "de"
+        session = new()
+        async with owner.events() as events:
+            await owner.say(session, "remove it")
+            shown = await anext(event async for event in events if event["type"] == "question")
+            answer = {"question": shown["id"], "choice": "Allow in this session"}
+            await owner.ask("POST", f"/sessions/{session}/answer", 202, json=answer)
+            told = await anext(event async for event in events if event["type"] == "answered")
+        assert (told["choice"], told["label"]) == (answer["choice"], "In dieser Sitzung erlauben")
+        found = await owner.settled(session)
+        assert found["answers"][0]["label"] == told["label"]
+        await owner.say(session, "/undo")
+        found = await owner.until(session, lambda found: found["asides"])
+        assert "ist aus der Unterhaltung entfernt." in found["asides"][-1]["text"]
+        other = new()
+        await owner.say(other, "remove it")
+        await owner.until(other, lambda found: found["question"])
+        await owner.ask("POST", f"/sessions/{other}/stop", 202)
+        found = await owner.settled(other)
+        assert found["messages"][-1]["blocks"][-1]["text"] == "Angehalten."
+
+    play(story)

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import format_money
+from hookline_hookspecs.sentences import N_
 
 from .config import GoalsConfig
 from .goal_store import Goal
@@ -60,7 +61,7 @@ def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
         where = "It runs beside this chat and reports when it ends."
     else:
         where = "Your messages are answered between its turns; /stop pauses it."
-    return (
+    return N_(
         f"{name(goal)} is set: at most {config.turns} turns, {config.tokens:,} tokens{money} and "
         f"{config.minutes:g} minutes. {where}"
     )
@@ -69,11 +70,11 @@ def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
 def continuing(goal: Goal) -> str:
     """Return what continues a goal whose process has ended."""
     if goal.channel != TERMINAL:
-        return "`hookline gateway` continues it"
+        return N_("`hookline gateway` continues it")
     if goal.kind == "goal":
         session = goal.address.get("session_id") or goal.session_id
-        return f"`hookline chat --session {session}` continues it after your first message"
-    return (
+        return N_(f"`hookline chat --session {session}` continues it after your first message")
+    return N_(
         f"`hookline chat` in {goal.workspace} continues it after your first message, and reports "
         "when it ends"
     )
@@ -116,11 +117,11 @@ def _turns(number: int) -> str:
 def over(goal: Goal, config: GoalsConfig) -> str:
     """Return a sentence about the budget that a goal has used up; empty for none."""
     if config.dollars is not None and goal.dollars >= config.dollars:
-        return f"It has used {format_money(goal.dollars)} of {format_money(config.dollars)}."
+        return N_(f"It has used {format_money(goal.dollars)} of {format_money(config.dollars)}.")
     if goal.tokens >= config.tokens:
-        return f"It has used {goal.tokens:,} of {config.tokens:,} tokens."
+        return N_(f"It has used {goal.tokens:,} of {config.tokens:,} tokens.")
     if goal.turns >= config.turns:
-        return f"It has used its {_turns(config.turns)}."
+        return N_(f"It has used its {_turns(config.turns)}.")
     if goal.seconds >= config.minutes * 60:
-        return f"It has used its {config.minutes:g} minutes."
+        return N_(f"It has used its {config.minutes:g} minutes.")
     return ""

@@ -24,6 +24,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.sentences import N_
 
 from . import goal_text
 from .config import GoalsConfig
@@ -84,9 +85,9 @@ class Goals(Plugin[GoalsConfig]):
     async def _set(self, ctx: Context, kind: str, text: str) -> str:
         inbound = ctx.turn.inbound
         if len(text) > MAX_GOAL_CHARS:
-            return f"The goal has {len(text):,} characters; the limit is {MAX_GOAL_CHARS:,}."
+            return N_(f"The goal has {len(text):,} characters; the limit is {MAX_GOAL_CHARS:,}.")
         if self.config.dollars is not None and not _is_priced(ctx):
-            return (
+            return N_(
                 f"The price of {ctx.model} is unknown, so the limit of "
                 f"{self.config.dollars:g} dollars cannot be enforced. Set plugins.goals.dollars to "
                 f"null, or add the price (hookline prices)."
@@ -140,13 +141,13 @@ class Goals(Plugin[GoalsConfig]):
 
     async def _full(self, inbound: Inbound, kind: str) -> str:
         if kind == "background":
-            return (
+            return N_(
                 f"The limit of background goals in this chat is {self.config.background}. Wait for "
                 f"one to end, or clear one with /goal clear ID."
             )
         open_ = [goal for goal in await self.goals.of_chat(inbound) if _is_open(goal)]
         shown = f"\n{goal_text.line(open_[0], self.config)}" if open_ else ""
-        return f"This chat already has a goal; /goal clear ends it.{shown}"
+        return N_(f"This chat already has a goal; /goal clear ends it.{shown}")
 
     async def _list(self, inbound: Inbound) -> str:
         found = await self.goals.of_chat(inbound)
@@ -169,7 +170,7 @@ class Goals(Plugin[GoalsConfig]):
             open_ = [goal for goal in found if _is_open(goal)]
             found = [goal for goal in open_ if goal.kind == "goal"] or open_
         if not found:
-            return "This chat has no such goal; /goal lists them."
+            return N_("This chat has no such goal; /goal lists them.")
         if not id_ and len(found) > 1:
             return "Which one? Give its id:\n" + "\n".join(
                 goal_text.line(goal, self.config) for goal in found
@@ -180,7 +181,7 @@ class Goals(Plugin[GoalsConfig]):
         if not await self.goals.halt(goal, "paused", "You paused it.", report=False):
             return f"{goal_text.name(goal)} {goal_text.STATES[goal.state]}."
         self.runner.cancel(goal)
-        return (
+        return N_(
             f"{goal_text.name(goal)} is paused. A running turn continues to its end; /stop ends it."
         )
 
@@ -201,7 +202,7 @@ class Goals(Plugin[GoalsConfig]):
         if not await self.goals.clear(goal, "You cleared it."):
             return f"{goal_text.name(goal)} {goal_text.STATES[goal.state]}."
         self.runner.cancel(goal)
-        return f"{goal_text.name(goal)} is cleared. A running turn continues to its end."
+        return N_(f"{goal_text.name(goal)} is cleared. A running turn continues to its end.")
 
     async def _requested_report(self, inbound: Inbound, args: str) -> str | None:
         """Return the report that the plugin has sent itself a message for; else None."""

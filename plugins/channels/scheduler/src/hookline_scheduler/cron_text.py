@@ -1,9 +1,29 @@
-"""Describes common cron expressions in words."""
+"""Describes intervals and common cron expressions in words, for the reader of a page."""
 
 from __future__ import annotations
 
-DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-SETS = {"*": "every day", "1-5": "every weekday", "0,6": "every weekend", "6,0": "every weekend"}
+from hookline_hookspecs.web import N_, t, tn
+
+from .schedule_parser import DAY, HOUR, MINUTE
+
+SUNDAY = N_("every Sunday")
+DAYS = (
+    *(SUNDAY, N_("every Monday"), N_("every Tuesday"), N_("every Wednesday")),
+    *(N_("every Thursday"), N_("every Friday"), N_("every Saturday"), SUNDAY),
+)
+WEEKEND = N_("every weekend")
+SETS = {"*": N_("every day"), "1-5": N_("every weekday"), "0,6": WEEKEND, "6,0": WEEKEND}
+
+
+def describe_interval(seconds: int) -> str:
+    """Return ``every 6 hours`` or ``every 90 minutes``."""
+    if seconds % DAY == 0:
+        return tn("every day", "every {n} days", seconds // DAY)
+    if seconds % HOUR == 0:
+        return tn("every hour", "every {n} hours", seconds // HOUR)
+    if seconds % MINUTE == 0:
+        return tn("every minute", "every {n} minutes", seconds // MINUTE)
+    return tn("every second", "every {n} seconds", seconds)
 
 
 def describe_cron(expression: str) -> str:
@@ -12,11 +32,12 @@ def describe_cron(expression: str) -> str:
     if (day, month) == ("*", "*"):
         when = _day(weekday)
         if when and minute.isdecimal() and hour.isdecimal():
-            return f"{when} at {int(hour)}:{minute:0>2}"
+            return t("{days} at {time}", days=t(when), time=f"{int(hour)}:{minute:0>2}")
         if when == SETS["*"] and (found := _frequency(minute, hour)):
             return found
     if day.isdecimal() and (month, weekday) == ("*", "*") and (minute + hour).isdecimal():
-        return f"on day {int(day)} of every month at {int(hour)}:{minute:0>2}"
+        time = f"{int(hour)}:{minute:0>2}"
+        return t("on day {day} of every month at {time}", day=int(day), time=time)
     return expression
 
 
@@ -24,16 +45,18 @@ def _day(weekday: str) -> str:
     if weekday in SETS:
         return SETS[weekday]
     if weekday.isdecimal() and int(weekday) < len(DAYS):
-        return f"every {DAYS[int(weekday)]}"
+        return DAYS[int(weekday)]
     return ""
 
 
 def _frequency(minute: str, hour: str) -> str:
     """Describe a step of minutes or hours that divides an hour or a day evenly; else empty."""
     if hour == "*" and minute == "*":
-        return "every minute"
+        return describe_interval(MINUTE)
     if hour == "*" and minute.isdecimal():
-        return "every hour" if int(minute) == 0 else f"every hour at {int(minute)} past"
+        if int(minute) == 0:
+            return describe_interval(HOUR)
+        return t("every hour at {minute} past", minute=int(minute))
     step = minute.removeprefix("*/")
     if (
         hour == "*"
@@ -42,7 +65,7 @@ def _frequency(minute: str, hour: str) -> str:
         and int(step) > 1
         and 60 % int(step) == 0
     ):
-        return f"every {int(step)} minutes"
+        return describe_interval(int(step) * MINUTE)
     step = hour.removeprefix("*/")
     if (
         minute == "0"
@@ -51,5 +74,5 @@ def _frequency(minute: str, hour: str) -> str:
         and int(step) > 1
         and 24 % int(step) == 0
     ):
-        return f"every {int(step)} hours"
+        return describe_interval(int(step) * HOUR)
     return ""

@@ -43,12 +43,12 @@ from hookline_hookspecs.web import (
 )
 
 from . import job_text
-from .cron_text import describe_cron
+from .cron_text import describe_cron, describe_interval
 from .errors import ScheduleError
 from .job_runner import run_session_id
 from .job_store import Job, JobChat, JobRun
 from .schedule_commands import ScheduleCommands
-from .schedule_parser import CronSchedule, OneTimeSchedule
+from .schedule_parser import CronSchedule, IntervalSchedule, OneTimeSchedule, format_time
 
 PAGE_SIZE = 50
 TONES: Mapping[str, Tone] = {
@@ -170,7 +170,8 @@ class SchedulePages:
             return await self._view(request, form, {"prompt": _sentence(error)})
         except HooklineError as error:
             return await self._view(request, form, _field_error(form, error))
-        return Redirect("/schedule", self._commands().added(job))
+        added = t("Job {id} is added: {when}.", id=job.id, when=_in_words(job))
+        return Redirect("/schedule", added)
 
     async def _chat(self, label: str, own: JobChat) -> JobChat:
         """Return the chosen chat: the viewer's own, one that has a job already, or the terminal."""
@@ -216,19 +217,29 @@ def _row(job: Job, run: JobRun | None, now: float) -> Row:
         f"{job_text.short(job.prompt)}{' ' + t('(from {names})', names=named(who)) if who else ''}"
     )
     where = t(TERMINAL_LABEL) if job.chat.workspace else job.chat.name
-    when = job_text.described(job)
-    in_words = when
-    if isinstance(job.schedule, CronSchedule):
-        in_words = describe_cron(when)
-    elif isinstance(job.schedule, OneTimeSchedule):
-        in_words = t("once")
-    cells: list[Cell] = [what, in_words, Timestamp(job.due) if job.due else None, shown]
+    cells: list[Cell] = [
+        what,
+        in_words := _in_words(job),
+        Timestamp(job.due) if job.due else None,
+        shown,
+    ]
     details = []
     if len(job.prompt) > job_text.MAX_LINE_CHARS or "\n" in job.prompt:
         details.append(job.prompt)
-    if in_words != when:
-        details.append(f"cron: {when}" if isinstance(job.schedule, CronSchedule) else when)
+    if isinstance(job.schedule, CronSchedule) and in_words != str(job.schedule):
+        details.append(f"cron: {job.schedule}")
+    elif isinstance(job.schedule, OneTimeSchedule):
+        details.append(format_time(job.schedule.at, job.zone))
     return Row([*cells, last, where], _actions(job), "\n\n".join(details))
+
+
+def _in_words(job: Job) -> str:
+    """Return when a job runs."""
+    if isinstance(job.schedule, CronSchedule):
+        return describe_cron(str(job.schedule))
+    if isinstance(job.schedule, IntervalSchedule):
+        return describe_interval(job.schedule.seconds)
+    return t("once")
 
 
 def _actions(job: Job) -> Sequence[Action]:

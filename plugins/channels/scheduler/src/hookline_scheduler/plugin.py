@@ -30,6 +30,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.importers import Importer, LateImporter
+from hookline_hookspecs.sentences import N_
 
 from .config import SchedulerConfig
 from .errors import ScheduleError
@@ -37,11 +38,20 @@ from .job_runner import BEGIN, RESULT, JobRunner, message_run_id
 from .job_store import JobChat, JobStore
 from .schedule_commands import ScheduleCommands
 
-USAGE = """/schedule: this chat's jobs
-/schedule add WHEN | PROMPT, such as: /schedule add every day 9:00 | What is new in the news?
-/schedule remove ID, /schedule pause ID, /schedule resume ID, /schedule run ID
-WHEN is every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes or 2030-01-31 18:00,
-optionally followed by a time zone such as Europe/Berlin."""
+USAGE = "\n".join(
+    [
+        N_("/schedule: this chat's jobs"),
+        N_(
+            "/schedule add WHEN | PROMPT, such as: "
+            "/schedule add every day 9:00 | What is new in the news?"
+        ),
+        "/schedule remove ID, /schedule pause ID, /schedule resume ID, /schedule run ID",
+        N_(
+            "WHEN is every 2h, every monday 9:00, 0 9 * * 1-5, in 20 minutes or 2030-01-31 18:00, "
+            "optionally followed by a time zone such as Europe/Berlin."
+        ),
+    ]
+)
 _ZONE = re.compile(r"\s((?:[A-Za-z_]+/)+[A-Za-z][\w+-]*|UTC)\s*$")
 """A time zone at the end of WHEN."""
 
@@ -102,7 +112,8 @@ class Scheduler(Plugin[SchedulerConfig]):
         if action == "add":
             when, bar, prompt = rest.partition("|" if "|" in rest else "\n")
             if not bar:
-                raise ScheduleError(f"put a | between time and prompt.\n{USAGE}")
+                problem = N_("Put a | between time and prompt.")
+                return f"{problem}\n{USAGE}"
             zone = _ZONE.search(when)
             when = when[: zone.start()] if zone else when
             job = await self.commands.add(chat, when, prompt, zone[1] if zone else "")

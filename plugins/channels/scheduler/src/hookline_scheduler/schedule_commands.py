@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from hookline_hookspecs import Host, Origin
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.sentences import N_
 
 from . import job_text
 from .config import SchedulerConfig
@@ -68,13 +69,13 @@ class ScheduleCommands:
     def added(self, job: Job) -> str:
         """Return the sentence about a new or resumed job."""
         due = format_time(job.due, job.zone) if job.due is not None else "never"
-        text = f"Job {job.id}: {job_text.described(job)}, next {due} ({job.zone})."
+        text = N_(f"Job {job.id}: {job_text.described(job)}, next {due} ({job.zone}).")
         return f"{text} {self._where(job)}".strip()
 
     def _where(self, job: Job) -> str:
         if job.chat.channel != TERMINAL:
             return ""
-        return (
+        return N_(
             f"It runs while `hookline chat` or `hookline gateway` is open in {job.chat.workspace}; "
             f"its answer is shown in `hookline chat`."
         )
@@ -100,7 +101,7 @@ class ScheduleCommands:
         """Return the jobs that ``viewer`` may see, one per line."""
         rows = await self.rows(viewer)
         if not rows:
-            return "No jobs. Add one with /schedule add every 2h | what to do"
+            return N_("No jobs. Add one with /schedule add every 2h | what to do")
         lines = [job_text.line(job, last) for job, last in rows]
         if viewer.channel == TERMINAL:
             pairs = zip(rows, lines, strict=True)
@@ -131,20 +132,21 @@ class ScheduleCommands:
         """Delete a job."""
         job = await self.find(viewer, job_id)
         await self._jobs.remove(job)
-        running = " Its current run ends without sending anything." if job.run_id else ""
-        return f"Job {job.id} is removed.{running}"
+        removed = N_(f"Job {job.id} is removed.")
+        running = N_("Its current run ends without sending anything.")
+        return f"{removed} {running}" if job.run_id else removed
 
     async def pause(self, viewer: JobChat, job_id: str) -> str:
         """Pause a job."""
         job = await self.find(viewer, job_id)
         await self._jobs.pause(job)
-        return f"Job {job.id} is paused."
+        return N_(f"Job {job.id} is paused.")
 
     async def resume(self, viewer: JobChat, job_id: str) -> str:
         """Resume a job."""
         job = await self.find(viewer, job_id)
         if job.state == "on":
-            return f"Job {job.id} is not paused."
+            return N_(f"Job {job.id} is not paused.")
         due = next_due(job.schedule, self._host.now(), job.last_due)
         if due is None and isinstance(job.schedule, OneTimeSchedule):
             raise ScheduleError(f"the time of job {job.id} has passed; run it now or add a new one")
@@ -162,13 +164,15 @@ class ScheduleCommands:
         await self._jobs.request_run(job)
         self._runner.wake()
         if self._runner.is_running:
-            return f"Job {job.id} runs now; its answer is sent when it is done."
+            return N_(f"Job {job.id} runs now; its answer is sent when it is done.")
         if job.chat.channel == TERMINAL:
-            return (
+            return N_(
                 f"Job {job.id} runs as soon as `hookline chat` or `hookline gateway` is open in "
                 f"{job.chat.workspace}; `hookline cron run {job.id}` runs it at once."
             )
-        return f"Job {job.id} runs within 30 s if `hookline gateway` is up, else once it starts."
+        return N_(
+            f"Job {job.id} runs within 30 s if `hookline gateway` is up, else once it starts."
+        )
 
     async def run_here(self, job: Job) -> RunOutcome | None:
         """Run a job of the terminal in this process; None if another process is running it."""

@@ -38,10 +38,13 @@ ARGUMENTS: dict[str, set[int | str]] = {
     "Field": {"title", "description"},
     "N_": {0},
     "OfferedScope": {0, "label"},
+    "ScheduleError": {0},
+    "notify": {0},
     "field": {"title", "description"},
 }
 """Calls in Python with arguments that are finished text: constants, f-strings, and these after
-``if`` and ``else``; in a class, also the docstring of an attribute whose ``Field`` has a title."""
+``if`` and ``else``; also what a slash command returns, and in a class the docstring of an attribute
+whose ``Field`` has a title."""
 SHELL = re.compile(r"(?:chmod|hookline|pip) [^,]*")
 """A command to run, the same in every language."""
 SUMMARY = re.compile(r"^Hookline [a-z]+: ")
@@ -84,6 +87,16 @@ def _finished_texts(node: ast.AST) -> Iterator[str]:
         return
     if any(map(_is_slash_command, node.decorator_list)):
         yield (ast.get_docstring(node) or "").partition("\n")[0]
+        for one in ast.walk(node):
+            if isinstance(one, ast.Return) and one.value is not None:
+                yield from _texts(_first_argument(one.value))
+
+
+def _first_argument(value: ast.expr) -> ast.expr:
+    """Return the text of ``return CommandReply("…")``."""
+    if isinstance(value, ast.Call) and _name(value.func) == "CommandReply" and value.args:
+        return value.args[0]
+    return value
 
 
 def _help_of_settings(model: ast.ClassDef) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from hookline_hookspecs import Host, origins_to_json
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat, LearnedSource
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.stored_origins import read
 
 from .change_log import ChangeSource, LogEntry, newest
@@ -62,7 +63,7 @@ class MemoryRows:
         if not name:
             source = ChangeSource(Chat(TERMINAL, "default"), "", "", "undo")
             undo_number = await self._changes.undo(int(last), source)
-            return f"Undone. To redo, run `hookline memory undo {undo_number}`."
+            return N_(f"Undone. To redo, run `hookline memory undo {undo_number}`.")
         other = next((source for source in self._sources() if source.name == name), None)
         if other is None:
             raise InvalidOperation(f"no enabled plugin {name} has a log")

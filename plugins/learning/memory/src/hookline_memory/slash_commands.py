@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hookline_hookspecs import Context, Origin
 from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.sentences import N_
 
 from .change_log import ChangeSource
 from .changes import MemoryChanges
@@ -20,7 +21,7 @@ from .operations import Operation
 from .origins import author_note, load_note_origins, note_key
 from .text import format_usage, one_line
 
-HELP = "Usage: /memory lists the entries; /memory forget TEXT or #N deletes one."
+HELP = N_("Usage: /memory lists the entries; /memory forget TEXT or #N deletes one.")
 MAX_LISTED_FACTS = 100
 """Facts that are listed, the newest ones."""
 
@@ -85,7 +86,7 @@ class MemoryCommand:
                 continue
             except InvalidOperation as error:
                 return "\n".join([f"{error}.", *(f"- {one_line(e)}" for e in error.entries)])
-        return f"No fact or note contains `{one_line(text, 60)}`. {HELP}"
+        return N_(f"No fact or note contains `{one_line(text, 60)}`. {HELP}")
 
 
 def _line(fact: Fact) -> str:

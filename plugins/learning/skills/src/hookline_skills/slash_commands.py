@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from hookline_hookspecs import Context, HooklineError
+from hookline_hookspecs.sentences import N_
 
 from .parts import SkillParts
 
@@ -20,7 +21,7 @@ async def list_skills(parts: SkillParts, ctx: Context, words: str) -> str:
     else:
         skills = list((await asyncio.to_thread(parts.library.skills)).values())
     if not skills:
-        return f"No skills match {words!r}." if words else "No skills yet."
+        return N_(f"No skills match {words!r}.") if words else N_("No skills yet.")
     uses, pins = await parts.records.uses(), await parts.records.pins()
     lines = []
     for skill in skills[:MAX_LISTED]:
@@ -39,10 +40,10 @@ async def propose(parts: SkillParts, ctx: Context, args: str, writers: str) -> s
     from .team.proposals import propose as propose_to_team
 
     if writers == "operator" and not ctx.operator:
-        return "Skills can only be proposed in the operator's own chats."
+        return N_("Skills can only be proposed in the operator's own chats.")
     words = args.split()
     if len(words) != 2:
-        return "Usage: /skills propose NAME. /skills lists the names."
+        return N_("Usage: /skills propose NAME. /skills lists the names.")
     try:
         return await propose_to_team(parts, words[1], ctx=ctx)
     except HooklineError as error:
@@ -62,11 +63,11 @@ async def complete_name(parts: SkillParts, typed: str) -> list[tuple[str, str]]:
 async def request_skill(parts: SkillParts, ctx: Context, name: str) -> str:
     """Request a skill for the next message of this session."""
     if not name:
-        return "Usage: /skill NAME. /skills lists the names."
+        return N_("Usage: /skill NAME. /skills lists the names.")
     skill = await asyncio.to_thread(parts.library.find, name)
     if skill is None:
         found = await asyncio.to_thread(parts.library.match, name.replace("-", " "), 3)
         similar = ", ".join(one.name for one, _ in found)
         return f"No skill {name[:80]!r}." + (f" Similar: {similar}." if similar else "")
     await parts.injector.request(ctx, skill.name)
-    return f"The skill {skill.name} will be sent with your next message."
+    return N_(f"The skill {skill.name} will be sent with your next message.")

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from hookline_hookspecs import Context, Origin, Refused
 from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.sentences import N_
 
 from .config import UserModelConfig
 from .curator import KIND
@@ -14,7 +15,7 @@ from .profile_edits import ProfileEdits
 from .profiles import ChangeSource, ProfileStore, ProfileVersion
 from .user_file import InvalidChange
 
-HELP = (
+HELP = N_(
     "Usage: /user shows your profile · /user pin TEXT keeps a line permanently · "
     "/user unpin TEXT · "
     "/user clear · /user history · /user restore N"
@@ -52,44 +53,44 @@ class UserCommand:
     async def _show(self, ctx: Context, _rest: str) -> str:
         present = await self._profiles.present(Chat.of(ctx.session))
         if not present.text:
-            return f"Nothing is known about you in this chat yet. {HELP}"
+            return N_(f"Nothing is known about you in this chat yet. {HELP}")
         limit = self._config.max_chars
         used = f"[{round(100 * len(present.text) / limit)} % of {limit:,} characters]"
         return f"Known about you in this chat {used}\n{present.text}"
 
     async def _pin(self, ctx: Context, text: str) -> str:
         if not text:
-            return "Usage: /user pin TEXT"
+            return N_("Usage: /user pin TEXT")
         source = ChangeSource.command(ctx, "pin")
         where = f"/user pin, session {source.session_id}"
         forwarded = ctx.turn.inbound.forwarded
         # The person's own words, so not the origins of what the session has read.
         origins = (Origin("outside", f"forwarded from {forwarded}"),) if forwarded else ()
         learned = await ctx.learn(" ".join(text.split()), where, KIND, origins=origins)
-        return f"Pinned: {await self._edits.pin(Chat.of(ctx.session), source, learned)}"
+        return N_(f"Pinned: {await self._edits.pin(Chat.of(ctx.session), source, learned)}")
 
     async def _unpin(self, ctx: Context, text: str) -> str:
         chat, source = Chat.of(ctx.session), ChangeSource.command(ctx, "unpin")
-        return f"Unpinned: {await self._edits.unpin(chat, source, text)}"
+        return N_(f"Unpinned: {await self._edits.unpin(chat, source, text)}")
 
     async def _clear(self, ctx: Context, _rest: str) -> str:
         chat, source = Chat.of(ctx.session), ChangeSource.command(ctx, "clear")
         if not await self._edits.clear(chat, source):
-            return "Nothing was known about you in this chat."
-        return "Cleared, including pinned lines. /user history lists versions to restore."
+            return N_("Nothing was known about you in this chat.")
+        return N_("Cleared, including pinned lines. /user history lists versions to restore.")
 
     async def _history(self, ctx: Context, _rest: str) -> str:
         versions = await self._profiles.versions(Chat.of(ctx.session))
         if not versions:
-            return "No versions yet."
+            return N_("No versions yet.")
         return "\n".join([*map(_line, versions), "Restore one with /user restore N."])
 
     async def _restore(self, ctx: Context, number: str) -> str:
         if not number.isdecimal() or len(number) > 9:
-            return "Usage: /user restore N, with a number from /user history"
+            return N_("Usage: /user restore N, with a number from /user history")
         chat, source = Chat.of(ctx.session), ChangeSource.command(ctx, "restore")
         await self._edits.restore(chat, source, int(number))
-        return f"Restored version {int(number)}."
+        return N_(f"Restored version {int(number)}.")
 
 
 def _line(version: ProfileVersion) -> str:

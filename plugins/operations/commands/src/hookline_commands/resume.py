@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from hookline_hookspecs import Host, Session
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import spell_out
 
 MAX_SESSIONS = 1000
@@ -47,5 +48,5 @@ def session_line(row: Row) -> str:
 def session_list(rows: Sequence[Row], heading: str) -> str:
     """Return the list of sessions from which a person can choose."""
     if not rows:
-        return "This chat has no session to resume yet."
+        return N_("This chat has no session to resume yet.")
     return "\n".join([heading, *map(session_line, rows)])

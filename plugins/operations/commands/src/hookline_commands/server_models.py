@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection
 
 from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs.sentences import N_
 from hookline_providerkit.servers import list_models
 
 LIST_TIMEOUT = 2.0
@@ -81,10 +82,10 @@ class ServerModels:
         ]
         if near:
             names = " or ".join(f"{provider}/{one}" for one in near[:3])
-            return f"{provider} does not list {model!r}. Did you mean {names}?"
+            return N_(f"{provider} does not list {model!r}. Did you mean {names}?")
         names = ", ".join(listed[:MAX_NAMED_MODELS])
         more = ", …" if len(listed) > MAX_NAMED_MODELS else ""
-        return f"{provider} does not list {model!r}. It has: {names}{more}"
+        return N_(f"{provider} does not list {model!r}. It has: {names}{more}")
 
 
 def _is_listed(model: str, listed: Collection[str]) -> bool:

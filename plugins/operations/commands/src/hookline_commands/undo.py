@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from hookline_hookspecs import Context, Conversations, Host, Session
+from hookline_hookspecs.sentences import N_
 
 MAX_QUOTE_CHARS = 60
 """Characters of a message that the reply quotes."""
@@ -28,7 +29,7 @@ class UndoneTurn:
 async def undo(ctx: Context, args: str) -> str:
     """Run ``/undo ARGS`` and return the reply."""
     if args and not (args.isdecimal() and int(args[:9]) > 0):
-        return "Write /undo for the last turn, or /undo N for the last N turns."
+        return N_("Write /undo for the last turn, or /undo N for the last N turns.")
     count = int(args[:9]) if args else 1
     texts: list[str] = []
     note = ""
@@ -36,14 +37,14 @@ async def undo(ctx: Context, args: str) -> str:
         texts.append(found[0])
         note = found[1] or note  # restoring the files of the first turn restores all
     if not texts:
-        return "No turn to undo."
+        return N_("No turn to undo.")
     return " ".join(filter(None, [_summary(texts, count), note]))
 
 
 async def complete_turns(host: Host, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
     """Return ``(number, description)`` for the session's last turns, newest first."""
     rows = await host.storage.fetch("turns_said", id=session_id, limit=MAX_OFFERED)
-    named = [(str(number), f"back to before “{_quote(row['text'])}”")
+    named = [(str(number), N_(f"back to before “{_quote(row['text'])}”"))
              for number, row in enumerate(rows, 1)]  # fmt: skip
     return [pair for pair in named if pair[0].startswith(typed.strip())]
 
@@ -62,14 +63,16 @@ async def _undo_one(ctx: Context) -> tuple[str, str] | None:
 
 
 def _summary(texts: Sequence[str], count: int) -> str:
-    first = texts[-1].strip()
-    which = f"“{_quote(first)}”" if first else ""
+    first = _quote(texts[-1].strip())
+    if count == 1 and not first:
+        return N_("Removed the last turn from the conversation.")
     if count == 1:
-        return f"Removed the last turn{f' ({which})' if which else ''} from the conversation."
-    turns = "the only turn" if len(texts) == 1 else f"{len(texts)} turns"
-    start = f", from {which} on" if which else ""
-    more = f". There were fewer than {count}" if len(texts) < count else ""
-    return f"Removed {turns} from the conversation{start}{more}."
+        return N_(f"Removed the last turn (“{first}”) from the conversation.")
+    if len(texts) == 1:
+        return N_(f"Removed the only turn (“{first}”) from the conversation.")
+    removed = N_(f"Removed {len(texts)} turns from the conversation, from “{first}” on.")
+    fewer = N_(f"There were fewer than {count}.")
+    return f"{removed} {fewer}" if len(texts) < count else removed
 
 
 def _quote(text: str) -> str:

@@ -20,6 +20,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.conversations import SessionCopyListener
 from hookline_hookspecs.optional_services import ReasoningLevels
+from hookline_hookspecs.sentences import N_
 from pydantic import BaseModel, Field
 
 from .styles import LEVELS, Level, Style, style_of, supports, with_level
@@ -27,8 +28,8 @@ from .styles import LEVELS, Level, Style, style_of, supports, with_level
 DEFAULT = "default"
 LEVEL_KEY = "level"
 """The turn's stash key for the level of its chat."""
-CACHE_NOTE = (
-    " The next message is not read from the provider's cache, which keeps a conversation for one "
+CACHE_NOTE = N_(
+    "The next message is not read from the provider's cache, which keeps a conversation for one "
     "level; the system prompt and the tools stay cached."
 )
 
@@ -110,18 +111,18 @@ class Reasoning(Plugin[ReasoningConfig]):
         note = (
             CACHE_NOTE if style.startswith("anthropic") and ctx.history and level != before else ""
         )
-        return self._describe(ctx.model, style, level) + note
+        return f"{self._describe(ctx.model, style, level)} {note}".strip()
 
     def _describe(self, model: str, style: Style, level: Level | None) -> str:
         if level is None:
-            return f"Reasoning: the default of {model}."
+            return N_(f"Reasoning: the default of {model}.")
         if supports(style, level):
-            return f"Reasoning: {level} ({model})."
-        return f"Reasoning: {level}, but not sent: {self._refusal(model, style)}"
+            return N_(f"Reasoning: {level} ({model}).")
+        return N_(f"Reasoning: {level}, but not sent: {self._refusal(model, style)}")
 
     def _refusal(self, model: str, style: Style) -> str:
         if style != "none":
-            return f"{model} always reasons; the lowest level is low."
+            return N_(f"{model} always reasons; the lowest level is low.")
         return (
             f"{model} is not known to accept a level of reasoning. If it does, set its style in "
             f'config.yaml: plugins: {{reasoning: {{models: {{"{model}": effort}}}}}}.'

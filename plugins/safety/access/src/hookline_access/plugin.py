@@ -29,6 +29,7 @@ from hookline_hookspecs.importers import Importer, LateImporter
 from hookline_hookspecs.optional_services import QuestionChat
 from hookline_hookspecs.people import PeopleDirectory, RolePermissions
 from hookline_hookspecs.questions import QuestionHandler
+from hookline_hookspecs.sentences import N_
 
 from .chats import AdminChats, Chat
 from .claims import AdminClaims
@@ -332,9 +333,9 @@ class AccessControl(Plugin[AccessConfig]):
     async def _decide_by_name(self, person: Person, by: str, *, blocks: bool) -> str:
         name = on_one_line(str(person))
         if person.user_id == EVERYBODY or not person.can_be_known or person.channel == TERMINAL:
-            return f"{name} is not a person. Write CHANNEL:USER, such as telegram:111."
+            return N_(f"{name} is not a person. Write CHANNEL:USER, such as telegram:111.")
         if await self.people.role(person) is Role.ADMIN:
-            return (
+            return N_(
                 f"{name} is already an admin. `hookline pairing` in the terminal can change that."
             )
         if blocks:
@@ -350,7 +351,7 @@ class AccessControl(Plugin[AccessConfig]):
         else:
             request = await self.pairing.approve(code, by)
         if request is None:
-            return "No open request has this code. /pair lists the open requests."
+            return N_("No open request has this code. /pair lists the open requests.")
         who = on_one_line(str(request.person))
         if blocks:
             await self.people.put(request.person, Role.BLOCKED, by)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import on_one_line
 
 from .grants import Grant
@@ -24,7 +25,7 @@ def parse_revoke(args: str) -> int | None:
 def grant_list(grants: Sequence[Grant]) -> str:
     """The grants, one a line."""
     if not grants:
-        return "No grants: every risky call is asked for."
+        return N_("No grants: every risky call is asked for.")
     lines = [_line(grant) for grant in grants]
     return "\n".join(["Granted, without asking again:", *lines, "/grants revoke N takes one back."])
 

@@ -33,6 +33,7 @@ from hookline_hookspecs.questions import (
     DENY,
     QuestionError,
 )
+from hookline_hookspecs.sentences import N_
 from pydantic import BaseModel, BeforeValidator, Field
 
 from .grant_list import grant_list, parse_revoke
@@ -43,8 +44,8 @@ MAX_REMEMBERED_SESSIONS = 1024
 """Sessions whose person is remembered, for their sub-agents."""
 DURATION = re.compile(r"(\d{1,9})\s*([smhd])")
 SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-NONE_OPEN = "No approval is waiting in this chat."
-NOT_OWN_WORDS = "Only a message that you write yourself is an answer. Nothing was changed."
+NONE_OPEN = N_("No approval is waiting in this chat.")
+NOT_OWN_WORDS = N_("Only a message that you write yourself is an answer. Nothing was changed.")
 
 
 def read_duration(value: object) -> object:
@@ -176,7 +177,7 @@ class Approvals(Plugin[ApprovalsConfig]):
         if answered.outcome:
             return answered.outcome
         choice = answered.answer.choice if answered.answer is not None else DENY
-        return f"Answered: {choice}."
+        return N_(f"Answered: {choice}.")
 
     @command("/questions", audience="everyone", immediate=True, category="Model and safety")
     async def questions(self, ctx: Context, args: str) -> str:

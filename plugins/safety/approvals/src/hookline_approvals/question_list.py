@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hookline_hookspecs.questions import StoredQuestion
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import on_one_line
 
 _ANSWER = re.compile(r"answer\s+(\S{1,20})\s+(\S.*)", re.IGNORECASE | re.DOTALL)
@@ -23,7 +24,7 @@ def parse_answer(args: str) -> tuple[str, str] | None:
 def question_list(questions: Sequence[StoredQuestion], now: float) -> str:
     """The open questions, one a line, oldest first. ``now`` is Unix time in seconds."""
     if not questions:
-        return "No question is open."
+        return N_("No question is open.")
     lines = [_line(question, now) for question in questions[:MAX_LISTED]]
     if len(questions) > MAX_LISTED:
         lines.append(f"… and {len(questions) - MAX_LISTED} more.")

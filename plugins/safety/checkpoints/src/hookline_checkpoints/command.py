@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hookline_hookspecs import Context
 from hookline_hookspecs.channels import TERMINAL
+from hookline_hookspecs.sentences import N_
 
 from . import rewind, texts
 from .approval import refusal
@@ -29,7 +30,7 @@ from .store import SavedSnapshot, SnapshotContent
 REWIND_TIMEOUT = 300.0
 """Seconds for a whole rewind."""
 MAX_DIFF_BYTES = 12_000
-NO_CHECKPOINT = "There is no checkpoint in this chat yet; one is made before the first write."
+NO_CHECKPOINT = N_("There is no checkpoint in this chat yet; one is made before the first write.")
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _FORM = re.compile(
     r"(?P<diff>diff\s+)?(?P<hash>\S+)"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
+from hookline_hookspecs.sentences import N_
+
 from .owned_plan import OwnedPlan
 from .ownership import Owner
 from .rewind import RewindResult
@@ -16,12 +18,12 @@ MAX_NAMED_PATHS = 30
 HASH_CHARS = 10
 TITLE_CHARS = 60
 _SPACE = re.compile(r"\s+")
-USAGE = (
+USAGE = N_(
     "/rewind HASH goes back (with files, all, conversation, both or history), /rewind HASH -- PATH "
     "puts back one file or folder, /rewind diff HASH shows what has changed since."
 )
-NOTHING = "Nothing was put back."
-NO_COMMIT_IS_LOST = "No commit is lost: what is replaced is kept under refs/before-rewind/."
+NOTHING = N_("Nothing was put back.")
+NO_COMMIT_IS_LOST = N_("No commit is lost: what is replaced is kept under refs/before-rewind/.")
 OWNER_HEADINGS: Mapping[Owner, str] = {
     "agent": "Changed by the agent, put back:",
     "other": "Not changed by the agent, left as it is:",
@@ -134,26 +136,26 @@ def history_lost(target: SavedSnapshot, lines: Sequence[str]) -> str:
 
 def history_problem(reason: str) -> str:
     """Return why it is unknown what a repository lost."""
-    return f"The history of the repository cannot be compared: {reason}."
+    return N_(f"The history of the repository cannot be compared: {reason}.")
 
 
 def choice_hint(target: SavedSnapshot) -> str:
     """Return how to restore without a question."""
     hash_ = target.commit[:HASH_CHARS]
-    return f"/rewind {hash_} files, all, conversation or both does it without a question."
+    return N_(f"/rewind {hash_} files, all, conversation or both does it without a question.")
 
 
 def elsewhere(target: SavedSnapshot, session: str) -> str:
     """Return why the conversation cannot go back to a checkpoint."""
     of = str(target.about.get("session", ""))
     if of and of != session:
-        return f"That checkpoint is of session {of}; /resume {of} goes there first."
-    return "The turn of that checkpoint is not in this conversation."
+        return N_(f"That checkpoint is of session {of}; /resume {of} goes there first.")
+    return N_("The turn of that checkpoint is not in this conversation.")
 
 
 def undo_hint(saved: SavedSnapshot) -> str:
     """Return how to restore the files of a turn that was removed from the conversation."""
-    return (
+    return N_(
         "The files that it changed stay as they are; "
         f"/rewind {saved.commit[:HASH_CHARS]} files puts them back."
     )
@@ -161,7 +163,7 @@ def undo_hint(saved: SavedSnapshot) -> str:
 
 def interrupted(target: str, undo: str) -> str:
     """Return how to finish or undo an interrupted rewind."""
-    return (
+    return N_(
         f"A rewind was interrupted: /rewind {target[:HASH_CHARS]} completes it, "
         f"/rewind {undo[:HASH_CHARS]} undoes it."
     )
@@ -187,7 +189,7 @@ def difference(target: SavedSnapshot, patch: str, whole: bool, modes: Sequence[s
         parts.append(f"{fence}diff\n{patch.rstrip()}\n{fence}")
     if not whole:
         parts.append("(cut: the difference is longer)")
-    return "\n".join([head, *parts]) if parts else f"Nothing has changed since {clock(target)}."
+    return "\n".join([head, *parts]) if parts else N_(f"Nothing has changed since {clock(target)}.")
 
 
 def _names(paths: Iterable[str]) -> str:

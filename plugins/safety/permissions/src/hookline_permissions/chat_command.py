@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Inbound, Session
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import on_one_line
 
 from .chat_rules import MAX_PERSON_CHARS, ChatRule
 from .rule_levels import RuleLevels
 from .rules import KINDS, RuleError, parse_rule
 
-HELP = (
+HELP = N_(
     "/permissions add allow|ask|deny RULE adds a rule to this chat, such as bash(git push *); "
     "/permissions remove RULE removes one."
 )
-ONLY_ADMINS = (
+ONLY_ADMINS = N_(
     "Only an admin may allow more in this chat than before; nothing was changed. "
     "/permissions add ask|deny RULE is open to everybody who may give this command here."
 )
@@ -64,7 +65,7 @@ async def _remove(levels: RuleLevels, session: Session, text: str, trusted: bool
     chat = levels.chat_of(session)
     stored = [one for one in await levels.chats.of(chat) if one.text == text]
     if not stored:
-        return f"This chat has no rule {text!r}. /permissions shows its rules."
+        return N_(f"This chat has no rule {text!r}. /permissions shows its rules.")
     if not trusted and any(one.kind != "allow" for one in stored):
         return ONLY_ADMINS
     await levels.chats.remove(chat, text)

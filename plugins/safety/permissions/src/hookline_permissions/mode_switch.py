@@ -18,11 +18,11 @@ MEANING = {
     "plan": N_("changes nothing; ends with a plan for you to accept"),
     "yolo": N_("never asks; every command runs in the sandbox"),
 }
-NOT_YOLO = (
+NOT_YOLO = N_(
     "yolo is chosen when Hookline starts, with `hookline chat --mode yolo` or `hookline run --mode "
     "yolo`; nothing was changed."
 )
-NOT_YOURS = (
+NOT_YOURS = N_(
     "Only an admin may make this conversation freer than it is; nothing was changed. A stricter "
     "mode is open to everybody who may give this command here."
 )

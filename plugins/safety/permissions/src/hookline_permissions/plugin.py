@@ -41,6 +41,7 @@ from hookline_hookspecs import (
 from hookline_hookspecs.bound_files import CommandFiles
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.conversations import SessionCopyListener
+from hookline_hookspecs.sentences import N_
 
 from . import outside_changes, plan_mode, rule_guard
 from .config import PermissionsConfig
@@ -63,10 +64,10 @@ from .rule_levels import RuleLevels
 from .rule_set import part_outside
 
 CallTool: TypeAlias = Callable[[ToolCall], Awaitable[ToolResult]]
-ASKED = "it may change something, so it needs a yes (mode ask)"
+ASKED = N_("it may change something, so it needs a yes (mode ask)")
 LASTING = frozenset({"learn", "schedule", "send", "network", "unknown"})
 """Effects that leave the machine or outlive the session, or may."""
-ACCEPTED = "/accept the plan"
+ACCEPTED = N_("/accept the plan")
 """What the choice under a plan stands for."""
 
 

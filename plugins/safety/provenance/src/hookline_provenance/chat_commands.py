@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hookline_hookspecs import Context, HooklineError
+from hookline_hookspecs.sentences import N_
 
 from .proposals import CHOICES, Proposals
 from .question_text import cleared, listed, listed_marks
@@ -31,7 +32,7 @@ class ChatCommands:
             more = f"\n… and {len(found) - MAX_LISTED} more." if len(found) > MAX_LISTED else ""
             return listed_marks(found[:MAX_LISTED]) + more
         if action != "clear" or not path.strip():
-            return "Write /provenance to see marked files, or /provenance clear PATH."
+            return N_("Write /provenance to see marked files, or /provenance clear PATH.")
         inbound = ctx.turn.inbound
         try:
             origins = await self._writes.clear(
@@ -55,7 +56,7 @@ class ChatCommands:
                 return f"Done. {answered.outcome}" if action == "accept" else answered.outcome
         except HooklineError as error:
             return f"{error}"
-        return "Write /proposals, /proposals accept ID or /proposals reject ID."
+        return N_("Write /proposals, /proposals accept ID or /proposals reject ID.")
 
     async def trust(self, ctx: Context, args: str) -> str:
         """``/trust [add WHAT | remove WHAT]``."""
@@ -69,13 +70,15 @@ class ChatCommands:
             if action == "add" and what:
                 inbound = ctx.turn.inbound
                 name = await self._trust.add(what, f"{inbound.channel}:{inbound.user_id}")
-                return f"{name} is trusted: what it says may be remembered, scheduled and followed."
+                return N_(
+                    f"{name} is trusted: what it says may be remembered, scheduled and followed."
+                )
             if action == "remove" and what:
                 removed = await self._trust.remove(what)
                 return f"{what} is not trusted {'any more' if removed else 'by a grant'}."
         except HooklineError as error:
             return f"{error}"
-        return "Write /trust, /trust add HOST (or telegram:222) or /trust remove WHAT."
+        return N_("Write /trust, /trust add HOST (or telegram:222) or /trust remove WHAT.")
 
 
 def _place(ctx: Context, path: str) -> Path:

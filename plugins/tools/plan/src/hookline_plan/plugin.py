@@ -34,6 +34,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.sentences import N_
 
 from . import steps as plans
 from .steps import STATES, PlanStep
@@ -60,8 +61,10 @@ SCHEMA = {
     },
     "required": ["steps"],
 }
-NO_PLAN = "There is no plan. The model makes one for work of several steps; you can ask it to."
-USAGE = "/plan shows the plan, /plan clear deletes it. To plan before anything changes: /mode plan."
+NO_PLAN = N_("There is no plan. The model makes one for work of several steps; you can ask it to.")
+USAGE = N_(
+    "/plan shows the plan, /plan clear deletes it. To plan before anything changes: /mode plan."
+)
 
 
 class Plans(Plugin):

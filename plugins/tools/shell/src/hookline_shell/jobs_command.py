@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import code_block, code_span, spell_out
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT_CHARS = 4_000
 """Characters of a job's output that are shown, from its end."""
-_USAGE = "Use /jobs, /jobs NUMBER or /jobs stop NUMBER."
+_USAGE = N_("Use /jobs, /jobs NUMBER or /jobs stop NUMBER.")
 
 
 async def answer(jobs: BackgroundJobs, session: Session, arguments: str, now: float) -> str:
@@ -30,9 +31,9 @@ async def answer(jobs: BackgroundJobs, session: Session, arguments: str, now: fl
             if job is None:
                 return _unknown(number)
             if not job.is_running:
-                return f"Job {job.number} has already ended."
+                return N_(f"Job {job.number} has already ended.")
             await jobs.end(job)
-            return f"Stopped job {job.number}."
+            return N_(f"Stopped job {job.number}.")
         case _:
             return _USAGE
 
@@ -42,14 +43,16 @@ def _numbered(jobs: list[BackgroundJob], number: str) -> BackgroundJob | None:
 
 
 def _unknown(number: str) -> str:
-    return f"There is no job {spell_out(number)}. {_USAGE}"
+    return N_(f"There is no job {spell_out(number)}. {_USAGE}")
 
 
 def _listed(jobs: list[BackgroundJob], now: float) -> str:
     if not jobs:
-        return "No background jobs."
+        return N_("No background jobs.")
     lines = [_line(job, now) for job in jobs]
-    return "\n".join([*lines, "", "/jobs NUMBER shows the output, /jobs stop NUMBER ends a job."])
+    return "\n".join(
+        [*lines, "", N_("/jobs NUMBER shows the output, /jobs stop NUMBER ends a job.")]
+    )
 
 
 def _line(job: BackgroundJob, now: float) -> str:
@@ -60,7 +63,8 @@ def _line(job: BackgroundJob, now: float) -> str:
 def _output(job: BackgroundJob, now: float) -> str:
     output = job.running.output
     if not output:
-        return f"{_line(job, now)}\n\nIt has printed nothing since its command ended."
+        nothing = N_("It has printed nothing since its command ended.")
+        return f"{_line(job, now)}\n\n{nothing}"
     return f"{_line(job, now)}\n\n{code_block(spell_out(output[-MAX_OUTPUT_CHARS:]))}"
 
 

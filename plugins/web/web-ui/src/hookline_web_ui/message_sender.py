@@ -235,7 +235,13 @@ class MessageSender:
             raise Problem(409, "answered", ANSWERED)
         label = _label(turn_question(row, turn, who), choice)
         await self._press(who, chat, row["id"], id_, label)
-        fields = {"question": id_, "choice": label, "by": who.person, "words": ""}
+        fields = {
+            "question": id_,
+            "kind": "clarify",
+            "choice": label,
+            "by": who.person,
+            "words": "",
+        }
         fields |= {"state": "answered"}
         self._live.tell(row["id"], chat, "answered", wide=True, fields=fields)
 

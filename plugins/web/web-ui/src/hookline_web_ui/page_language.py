@@ -15,7 +15,9 @@ YEAR = 365 * 86400
 """Seconds for which a browser remembers a language."""
 WRITTEN_ELSEWHERE = ("clarify", "form")
 """The kinds of questions with words of the model, of a tool or of a server."""
-TRANSLATED_EVENTS = ("notice", "question", "result", "setting")
+ENDED_BY_HOOKLINE = ("max_iterations", "stopped")
+"""How turns end whose last paragraph is Hookline's."""
+TRANSLATED_EVENTS = ("answered", "error", "notice", "question", "result", "setting")
 """The types of events with a text that Hookline has written."""
 
 
@@ -31,6 +33,23 @@ def translated_question(question: Mapping[str, Any]) -> dict[str, Any]:
     return {**question, "text": text, "reason": translate(reason), "choices": choices}
 
 
+def translated_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a question was closed, with the ``label`` of the choice for the reader."""
+    choice = str(answer["choice"] or "")
+    is_known = answer["kind"] not in WRITTEN_ELSEWHERE
+    return {**answer, "label": translate(choice) if is_known else choice}
+
+
+def translated_ending(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message with what Hookline says at the end of a turn that was cut short."""
+    blocks = [*message["blocks"]]
+    if message.get("stop") in ENDED_BY_HOOKLINE and blocks and blocks[-1]["type"] == "text":
+        said, gap, ending = blocks[-1]["text"].rpartition("\n\n")
+        blocks[-1] = {**blocks[-1], "text": f"{said}{gap}{translate(ending)}"}
+    changed = {"error": translate(message["error"])} if message.get("error") else {}
+    return {**message, "blocks": blocks, **changed}
+
+
 def _translate_inside(text: str) -> str:
     return text.replace(text.strip(), translate(text.strip())) if text.strip() else text
 
@@ -41,8 +60,12 @@ def translated_event(data: bytes) -> bytes:
     event = json.loads(body)
     if event["type"] == "question":
         event = translated_question(event)
+    elif event["type"] == "answered":
+        event = translated_answer(event)
     elif event["type"] != "result" or event["stop"] == "command":
         event["text"] = translate(event["text"])
+    if messages := event.get("messages"):
+        event["messages"] = [translated_ending(one) for one in messages]
     text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
     return b"".join((head, mark, text.encode("utf-8", "backslashreplace"), b"\n\n"))
 

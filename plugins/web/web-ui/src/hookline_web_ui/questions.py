@@ -272,6 +272,7 @@ class PageQuestions:
         """Remove the buttons of a message that was answered."""
         if self._prompts.pop(prompt.id, None) is not None:
             fields = {"question": prompt.id, "choice": choice or None, "by": by or None}
+            fields |= {"kind": prompt.shown["kind"]}
             fields |= {"words": "", "state": "answered" if by else "closed"}
             self._live.tell(prompt.session, prompt.chat, "answered", wide=True, fields=fields)
 
@@ -334,6 +335,7 @@ def closing_fields(question: StoredQuestion) -> dict[str, Any]:
     answer = question.answer
     return {
         "question": question.id,
+        "kind": question.kind,
         "state": question.state,
         "choice": answer.choice if answer is not None else None,
         "words": answer.words if answer is not None else "",

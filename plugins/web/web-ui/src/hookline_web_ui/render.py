@@ -21,6 +21,7 @@ from hookline_hookspecs.web import (
     RequestLike,
     View,
     language,
+    translate,
 )
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
@@ -119,7 +120,7 @@ class HtmlRenderer:
 
     def _shown_once(self, request: RequestLike) -> dict[str, str] | None:
         found = self._flash(request)
-        return {"text": found[0], "tone": found[1]} if found else None
+        return {"text": translate(found[0]), "tone": found[1]} if found else None
 
     async def _html(self, request: RequestLike, name: str, status: int, **values: Any) -> Response:
         who = request.scope.get(IDENTITY)

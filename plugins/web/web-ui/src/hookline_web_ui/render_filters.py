@@ -11,7 +11,16 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from hookline_hookspecs.visible_text import pieces, spell_out, spell_out_prose
-from hookline_hookspecs.web import Action, Diff, Table, Timeline, TimelineStep, language, t
+from hookline_hookspecs.web import (
+    Action,
+    Diff,
+    Table,
+    Timeline,
+    TimelineStep,
+    language,
+    t,
+    translate,
+)
 from markupsafe import Markup, escape
 
 from .render_chart import chart
@@ -219,6 +228,7 @@ def quoting(text: str) -> Markup:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "quoting": quoting,
+    "translated": translate,
     "kind": lambda value: type(value).__name__.lower(),
     "href": href,
     "foreign": foreign,

@@ -11,6 +11,7 @@ from hookline_hookspecs.web import Identity, Problem, t, translate
 
 from .files import Files
 from .live_turns import LiveTurns
+from .page_language import translated_answer, translated_ending
 from .questions import PageQuestions, question_json
 from .session_names import first_words, person_text
 from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
@@ -168,7 +169,7 @@ class SessionReader:
         return {
             "cursor": cursor,
             "session": self.as_json(who, row),
-            "messages": messages,
+            "messages": [translated_ending(one) for one in messages],
             "more": more,
             "turn": live,
             "queue": await self.queue(session_id) if is_ours else [],
@@ -315,14 +316,17 @@ class SessionReader:
         """Return how the closed questions of a conversation ended."""
         within = self._within(session_id, since)
         return [
-            {
-                "question": row["id"],
-                "at": row["closed"],
-                "state": row["state"],
-                "choice": row["choice"] or None,
-                "words": row["words"] or "",
-                "by": row["answered_by"] or None,
-            }
+            translated_answer(
+                {
+                    "question": row["id"],
+                    "kind": row["kind"],
+                    "at": row["closed"],
+                    "state": row["state"],
+                    "choice": row["choice"] or None,
+                    "words": row["words"] or "",
+                    "by": row["answered_by"] or None,
+                }
+            )
             for row in await self._storage.fetch("answers", **within, limit=MAX_ASIDES)
         ]
 

@@ -11,11 +11,10 @@ export const choiceLabel = (label) => (FIXED.has(label) ? t(label) : label);
 
 /**
  * How a question ended.
- * @param {{state: string, choice: string, words: string, by: string, mine: boolean}} answer
+ * @param {{state: string, choice: string, label: string, words: string, by: string, mine: boolean}} answer
  */
-export function outcome({ state, choice, words, by, mine }) {
+export function outcome({ state, choice, label, words, by, mine }) {
   if (!by) return state === "expired" ? t("The question has expired.") : t("The question was closed.");
-  const label = choiceLabel(choice);
   if (choice !== "Deny") return mine ? t("You answered: {choice}", { choice: label }) : t("{who} answered: {choice}", { who: by, choice: label });
   if (words) return mine ? t("You denied this: {reason}", { reason: words }) : t("{who} denied this: {reason}", { who: by, reason: words });
   return mine ? t("You denied this.") : t("{who} denied this.", { who: by });
