@@ -44,6 +44,8 @@ class Notes:
         More about it.
         """
         if args:
+            return f"{t('Saved.')} {args}"
+        if not names:
             return "No notes yet."
         if names:
             return CommandReply(f"Notes of {name}")
@@ -54,6 +56,7 @@ FOUND = {
     "Maximum pages.",
     "Least",
     "Minimum pages.",
+    "Saved.",
     "No notes yet.",
     "Notes of {name}",
     "disk space",

@@ -70,9 +70,18 @@ def python(file: Any, keywords: Any, comments: Any, options: Any) -> Iterator[An
     yield from extract_python(file, others, comments, options)
     file.seek(0)
     for node in ast.walk(ast.parse(file.read())):
+        if isinstance(node, ast.JoinedStr):  # which Babel does not look into
+            yield from ((0, "t", sentence, []) for sentence in _translated_inside(node))
         for sentence in _finished_texts(node):
             if not SHELL.fullmatch(sentence):
                 yield 0, "N_", sentence, []
+
+
+def _translated_inside(text: ast.JoinedStr) -> Iterator[str]:
+    """Yield the sentences of ``f"… {t('…')}"``."""
+    for node in ast.walk(text):
+        if isinstance(node, ast.Call) and _name(node.func) == "t" and node.args:
+            yield from _texts(node.args[0])
 
 
 def _finished_texts(node: ast.AST) -> Iterator[str]:

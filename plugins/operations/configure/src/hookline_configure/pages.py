@@ -66,7 +66,12 @@ from .plugin_names import installed_entry_points, naming_problem
 from .settings_form import SettingInput, setting_inputs
 
 PLUGINS_PER_PAGE = 100
-TONES: Mapping[str, Tone] = {"on": "good", "failed": "bad", "missing": "bad", "off": "neutral"}
+TONES: Mapping[str, Tone] = {
+    N_("on"): "good",
+    N_("failed"): "bad",
+    N_("missing"): "bad",
+    N_("off"): "neutral",
+}
 RESTART_NOTICE = N_("Restart the gateway to apply it.")
 
 

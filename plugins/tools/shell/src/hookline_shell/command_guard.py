@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Place = Literal["sandbox", "outside", "host"]
 """In the sandbox; outside, although there is a sandbox; on a machine without one."""
+OUTSIDE = N_("the command would run outside the sandbox")
 MAX_PART_CHARS = 100
 """Characters of a command's part in a sentence; a question shows the whole command below."""
 
@@ -103,7 +104,7 @@ class CommandGuard:
         if offline or outside_refusal(ctx, mode):
             note = f"it ran in the sandbox, where `{part}` hardly works: it {ruled.outside_why}"
             return Placement("sandbox", note=note)
-        why = N_(f"{ruled.outside_why}; the command would run outside the sandbox")
+        why = f"{ruled.outside_why}; {OUTSIDE}"
         reason = f"`{part}` {why}"
         return Placement("outside", Ask(reason, command, answered_by_rules=True))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hookline_hookspecs import Http
+from hookline_hookspecs.sentences import N_
 from pydantic import SecretStr
 
 from ..config import WebConfig
@@ -40,7 +41,7 @@ def choose_service(
     DuckDuckGo, which needs no key, has to be named: its requests go through `http`.
     """
     if config.search == "none":
-        return SearchChoice(None, "search is switched off")
+        return SearchChoice(None, N_("search is switched off"))
     if config.search == "duckduckgo":
         return SearchChoice(DuckDuckGo(http, config.duckduckgo_base_url, user_agent))
     if config.search != "auto":
@@ -49,7 +50,7 @@ def choose_service(
         return SearchChoice(service, "" if service else f"search: {config.search} needs {needed}")
     candidates = (create(config, env) for create in _FACTORIES.values())
     service = next((candidate for candidate in candidates if candidate is not None), None)
-    return SearchChoice(service, "" if service else "no search service is configured")
+    return SearchChoice(service, "" if service else N_("no search service is configured"))
 
 
 def _searxng(config: WebConfig, env: Mapping[str, str]) -> SearchService | None:
