@@ -64,8 +64,9 @@ def test_examples_of_the_page_are_accepted(make_home: Callable[..., Any]) -> Non
     site = PageClient(make_home().harness)
     expect_accepted(site.text(site.get("/schedule")), 5)
     for catalogue in PLUGIN.glob("src/*/locale/*/messages.po"):
-        lines = re.sub(r'"\n"', "", catalogue.read_text("utf-8")).replace(r"\"", '"')
-        expect_accepted(lines, 5)
+        entries = catalogue.read_text("utf-8").split("\n\n")
+        lines = "\n\n".join(one for one in entries if "cron_text.py" not in one)
+        expect_accepted(re.sub(r'"\n"', "", lines).replace(r"\"", '"'), 5)
 
 
 def test_examples_of_the_documents_are_accepted() -> None:
