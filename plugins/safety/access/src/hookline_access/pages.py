@@ -171,7 +171,7 @@ class PeoplePages:
             )
         parts.append(_roles())
         log = [
-            Row([Timestamp(entry["at"]), named(entry["person"]), translate(entry["what"])])
+            Row([Timestamp(entry["at"]), named(entry["person"]), entry["what"]])
             for entry in await self._log(10)
         ]
         columns, more = [t("When"), t("Person"), t("What")], Link(t("Show all"), "/people/log")
@@ -233,7 +233,7 @@ class PeoplePages:
         table = Table(
             [t("When"), t("Person"), t("What")],
             [
-                Row([Timestamp(entry["at"]), named(entry["person"]), translate(entry["what"])])
+                Row([Timestamp(entry["at"]), named(entry["person"]), entry["what"]])
                 for entry in paging.slice(rows)
             ],
             empty=t("No activity yet."),

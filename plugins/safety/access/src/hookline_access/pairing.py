@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from hookline_hookspecs import Host, Inbound, Transaction
 from hookline_hookspecs.audit import note
 from hookline_hookspecs.inbound import is_private_chat
-from hookline_hookspecs.sentences import N_
 
 from .codes import PAIRING_CODE_CHARS, new_code
 from .config import AccessConfig
@@ -148,7 +147,7 @@ class PairingRequests:
             person = request.person
             put_person(tx, person, role, by, now, code=code)
             tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
-            add_log_entry(tx, person, N_(f"let in as {role} by {by}"), now)
+            add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return request
 
         request = await self._people.transact(work)
@@ -173,7 +172,7 @@ class PairingRequests:
                 return True
             put_person(tx, person, role, by, now)
             tx.execute("drop_request", **key)
-            add_log_entry(tx, person, N_(f"let in as {role} by {by}"), now)
+            add_log_entry(tx, person, f"let in as {role} by {by}", now)
             return True
 
         is_in = await self._people.transact(work)

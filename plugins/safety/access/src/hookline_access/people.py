@@ -225,7 +225,7 @@ class People:
         def work(tx: Transaction) -> bool:
             found = tx.execute("drop_person", **key) + tx.execute("drop_request", **key)
             if found:
-                add_log_entry(tx, person, N_(f"revoked by {by}"), now)
+                add_log_entry(tx, person, f"revoked by {by}", now)
             return found > 0
 
         return await self.transact(work)
