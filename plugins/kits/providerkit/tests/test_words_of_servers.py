@@ -7,7 +7,7 @@ import time
 
 import pytest
 from hookline_providerkit import is_context_too_long, window_in_error
-from hookline_providerkit.error_body import retry_after
+from hookline_providerkit.error_body import error_text, retry_after
 from hookline_providerkit.windows import window_in_list
 
 SENTENCES = [
@@ -169,9 +169,45 @@ def test_wait_until_a_date_is_read():
         ({"message": "Rate limited, retry after 20 seconds"}, 20),
         ({"message": "please try again after 2 minutes"}, 120),
         ({"message": "Please try again in 512ms."}, 0.512),
+        ({"message": "请在 20 秒后重试"}, 20),
+        ({"message": "Bitte in 30 Sekunden erneut versuchen"}, 30),
+        ({"message": "Повторите через 15 сек."}, 15),
+        ({"message": "Réessayez dans 12 secondes"}, 12),
+        ({"retry_after_ms": 900}, 0.9),
         ({"message": "Try again in a while"}, None),
+        ({"message": "Unsupported in 2 schemas"}, None),
         (None, None),
     ],
 )
 def test_wait_in_the_words_of_an_error_is_read(body, seconds):
     assert retry_after({}, body) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s"}, 360),
+        ({"x-ratelimit-remaining-requests": "9", "x-ratelimit-reset-requests": "6m0s"}, None),
+        ({"RateLimit": "limit=10, remaining=0, reset=7"}, 7),
+        ({"RateLimit": '"default";r=0;t=9'}, 9),
+        ({"RateLimit": '"default";r=5;t=9'}, None),
+    ],
+)
+def test_wait_of_a_limit_that_is_used_up_is_read(headers, seconds):
+    assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"fault": {"faultstring": "no room"}},
+        {"Message": "no room"},
+        {"success": False, "errMsg": "no room"},
+        {"header": {"code": 1, "message": "no room"}},
+        {"error": {"details": [{"reason": "no room"}], "status": "X"}},
+        {"response": {"error": {"message": "no room"}}},
+        {"type": "about:blank", "title": "no room", "status": 503},
+    ],
+)
+def test_words_of_an_error_are_found_wherever_a_gateway_writes_them(body):
+    assert error_text(body) == "no room"

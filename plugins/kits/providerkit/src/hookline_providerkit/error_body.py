@@ -7,7 +7,7 @@ import html
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,11 +28,20 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _WAIT_WORDS = re.compile(
-    r"(?:again in|again after|retry (?:in|after)|retry_?delay\"?:? ?\"?|retry_after\"?:? ?\"?|wait)"
+    r"(?:again in|again after|retry (?:in|after)|retry_?(?:delay|after)(?:_seconds)?\"?:? ?\"?"
+    r"|wait)"
     r"\s*(\d[\d.]*(?: ?(?:h|ms|milliseconds?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\b"
     r"|[hms][\d.hms]*)?)",
     re.IGNORECASE,
 )
+_OTHER_WAIT_WORDS = re.compile(
+    r"\b(?:in|en|dans|tra|em|через) (\d+) ?(?:s|sek\w*|segundos?|secondes?|secondi|с|сек\w*)\b"
+    r"|(\d+) ?(?:秒|초)",
+    re.IGNORECASE,
+)
+"""The seconds, as gateways translate the sentence."""
+_LIMIT_FIELD = re.compile(r"\b(remaining|reset|r|t)=(\d+)")
+"""Of the header ``RateLimit``, in both of its forms."""
 _TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 _TAG = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _STATUS_BY_CODE = {
@@ -82,6 +91,11 @@ _TEXT_KEYS = (
     "error_msg",
     "status_msg",
 )
+_MORE_TEXT_KEYS = (
+    *("errmsg", "errormessage", "error_message", "err", "fault", "faultstring", "reason", "title"),
+    *("details", "text", "header", "response", "data"),
+)
+"""Where gateways that are not made for models write it; read if there is no other text."""
 
 
 def error_text(body: Any, redact: Callable[[str], str] = str) -> str:
@@ -168,7 +182,14 @@ def retry_after(headers: Mapping[str, str], body: Any = None) -> float | None:
                 continue  # while requests are left, another fault is the reason
             if (seconds := _seconds(given.get(name, ""), unit)) is not None:
                 return seconds
-    texts = (found[1] for found in _WAIT_WORDS.finditer(_json_text(body)))
+        if waits := list(_waits_of_limits(given)):
+            return max(waits)
+    text = _json_text(body)
+    if found_ms := re.search(r"retry_?after_?ms\"?:? ?\"?(\d{1,9})", text, re.IGNORECASE):
+        return int(found_ms[1]) / 1000
+    texts = [found[1] for found in _WAIT_WORDS.finditer(text)]
+    if not texts and (other := _OTHER_WAIT_WORDS.search(text)):
+        texts = [next(filter(None, other.groups()))]
     return next(
         (
             wait
@@ -177,6 +198,19 @@ def retry_after(headers: Mapping[str, str], body: Any = None) -> float | None:
         ),
         None,
     )
+
+
+def _waits_of_limits(headers: Mapping[str, str]) -> Iterator[float]:
+    """Yield the waits of limits that are used up: of OpenAI and Groq, and of ``RateLimit``."""
+    for kind in ("requests", "tokens"):
+        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0":
+            wait = _seconds(headers.get(f"x-ratelimit-reset-{kind}", ""), 1)
+            if wait is not None:
+                yield wait
+    fields = dict(_LIMIT_FIELD.findall(headers.get("ratelimit", "")))
+    wait_text = fields.get("reset", fields.get("t"))
+    if fields.get("remaining", fields.get("r")) == "0" and wait_text is not None:
+        yield float(wait_text)
 
 
 def _seconds(text: str, unit: float) -> float | None:
@@ -226,7 +260,8 @@ def _text(body: Any, depth: int = _MAX_DEPTH) -> str:
     if isinstance(body, Mapping):
         metadata = body.get("metadata")
         raw = metadata.get("raw") if isinstance(metadata, Mapping) else None  # OpenRouter
-        texts = [_text(body.get(key), depth - 1) for key in _TEXT_KEYS]
+        lower = {str(key).lower(): value for key, value in body.items()}
+        texts = (_text(lower.get(key), depth - 1) for key in (*_TEXT_KEYS, *_MORE_TEXT_KEYS))
         found = next(filter(None, texts), "") or error_codes(body)
         return f"{found}: {inner}" if (inner := _text(raw, depth - 1)) else found
     if isinstance(body, list):
