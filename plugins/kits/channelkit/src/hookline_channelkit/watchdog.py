@@ -48,7 +48,7 @@ class Watchdog:
         disconnect: Callable[[], Awaitable[None]],
         connect: Callable[[], Awaitable[None]],
         log: logging.Logger,
-        policy: ReconnectPolicy | None,
+        policy: ReconnectPolicy | None = None,
     ) -> None:
         self._probe, self._disconnect, self._connect = probe, disconnect, connect
         self._log = log

@@ -38,7 +38,7 @@ class ResponseGuard:
         limits: the limits of one response.
     """
 
-    def __init__(self, failures: Failures, limits: Limits | None) -> None:
+    def __init__(self, failures: Failures, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._failures = failures
 

@@ -171,7 +171,7 @@ def refused_tool(text: str, body: Any, names: Sequence[str]) -> str:
     return names[at] if at < len(names) else ""
 
 
-def describe_repair(kind: str, model: str, what: str) -> str:
+def describe_repair(kind: str, model: str, what: str = "") -> str:
     """Return a sentence for the person about what was changed in the request.
 
     Args:

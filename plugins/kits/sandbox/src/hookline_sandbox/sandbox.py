@@ -69,7 +69,7 @@ class Sandbox:
         home: Path,
         limits: Limits | None = None,
         *,
-        read_only: Sequence[str],
+        read_only: Sequence[str] = (),
         writable: Sequence[str] = (),
     ) -> None:
         self.home = home.expanduser().resolve()
