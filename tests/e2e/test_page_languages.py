@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hookline_webkit.languages import load
 from support.web import Gateway, gateway
 
 pytestmark = pytest.mark.slow
@@ -28,8 +29,10 @@ STEPS = [
     {"when": ".", "text": "Done.", "repeat": True},
 ]
 SIZES = {"computer": (1280, 800), "phone": (360, 640)}
+PAGE_SIZES = {**SIZES, "tablet": (768, 1024)}
 PAGES = (
     *("/", "/inbox", "/settings", "/sessions", "/plugins", "/plugins/web-server", "/insights"),
+    *("/plugins/compaction", "/plugins/telegram"),
     *("/memory", "/memory/log", "/user-model", "/skills", "/schedule", "/schedule/runs"),
     *("/people", "/people/log", "/doctor", "/prompt", "/hooks", "/trust", "/audit"),
     *("/audit/verify", "/setup", "/setup?provider=openai", "/missing"),
@@ -45,6 +48,11 @@ CUT = """() => [...document.querySelectorAll(
     .map(e => `${e.tagName} ${e.textContent.trim()}: ${e.scrollWidth} > ${e.clientWidth}`)
     .concat(document.documentElement.scrollWidth > innerWidth ? ['the page is too wide'] : [])"""
 """What does not fit into its element."""
+TEXTS = """() => [...document.querySelectorAll('body *')]
+    .filter(e => e.checkVisibility() && !e.closest('code, pre, option, textarea, .recent, .log'))
+    .flatMap(e => [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data.trim()))
+    .filter(text => text)"""
+"""What stands in the page, without code and what people and the model wrote."""
 SMALL = """() => [...document.querySelectorAll('button, a.button, select, input, summary, nav a')]
     .filter(e => e.checkVisibility() && !e.closest('.unseen, label, .field.switch, p, .chat-list'))
     .map(e => [e, e.getBoundingClientRect()])
@@ -96,13 +104,14 @@ def _keep(page: Any, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", PAGE_SIZES)
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_pages_are_translated_and_nothing_is_cut(
     chromium: Any, running: Gateway, state: Any, chats: dict[str, str], code: str, size: str
 ) -> None:
     locale, new_chat, once = LANGUAGES[code]
-    width, height = SIZES[size]
+    width, height = PAGE_SIZES[size]
+    sentences = load(code).messages
     viewport = {"width": width, "height": height}
     context = chromium.new_context(viewport=viewport, locale=locale, storage_state=state)
     page = context.new_page()
@@ -117,6 +126,11 @@ def test_pages_are_translated_and_nothing_is_cut(
             page.get_by_role("button", name=once).wait_for()
         _keep(page, f"{code}-{size}-{path.strip('/').replace('/', '-') or 'chat'}")
         faults += [f"{path}: {one}" for one in page.evaluate(CUT)]
+        faults += [
+            f"{path}: not translated: {text}"
+            for text in page.evaluate(TEXTS)
+            if " " in text and sentences.get(text, (text,))[0] != text
+        ]
     context.close()
     assert not faults, "\n".join(faults)
 

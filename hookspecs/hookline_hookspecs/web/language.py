@@ -101,7 +101,7 @@ class Language:
             if head and (found := self._known(bare[head.end() :])) is not None:
                 return line.replace(bare, head[0] + found)
         texts = _BETWEEN.split(bare)
-        known = [self._known(one) if one not in (" ", "; ") else one for one in texts]
+        known = [self._after_code(one) if one not in (" ", "; ") else one for one in texts]
         parts = [one for one in known if one is not None]
         if len(parts) != len(texts):
             return line
@@ -109,6 +109,12 @@ class Language:
         if self.code.startswith("zh"):  # its punctuation has no blank after it
             joined = joined.replace("。 ", "。").replace("; ", "；")
         return line.replace(bare, joined)
+
+    def _after_code(self, text: str) -> str | None:
+        """Return the translation of one sentence, which may stand after code in backticks."""
+        code = _CODE.match(text)
+        found = self._known(text[code.end() :] if code else text)
+        return f"{code[0]}{found}" if code and found is not None else found
 
     def _known(self, text: str) -> str | None:
         """Return the translation of one sentence, which may begin with a capital letter or end

@@ -82,6 +82,10 @@ FOUND = {
         ("`git push` rewrites history, for good", "`git push` schreibt den Verlauf um, endgültig"),
         ("this may delete something (/a), x", "das kann etwas löschen (/a), x"),
         ("/new (/clear): Start a new chat.", "/new (/clear): Einen neuen Chat beginnen."),
+        (
+            "`git a` rewrites history; nothing is running; `git b` rewrites history",
+            "`git a` schreibt den Verlauf um; nichts läuft; `git b` schreibt den Verlauf um",
+        ),
         ("Nothing is running; the file a is missing", "Nichts läuft; die Datei a fehlt"),
         ("  nothing is running\n\nunknown", "  nichts läuft\n\nunknown"),
         ("nothing is running. Unknown.", "nothing is running. Unknown."),
