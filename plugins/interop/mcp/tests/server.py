@@ -5,7 +5,8 @@
 written; ``hello: false``, for no answer to the handshake; ``surplus``, a line that is no message;
 ``page``, the tools of one page; ``next``, a cursor that every page names; ``notify``, to say after
 each call that the tools have changed; ``about``, fields that replace those of the handshake's
-answer; ``answers``, the results of other methods, by name; ``lines``, the same as JSON, for results
+answer; ``envelope``, what precedes each message, and fields that replace its own; ``answers``, the
+results of other methods, by name; ``lines``, the same as JSON, for results
 that no JSON library writes; ``tasks: false``, for a server that knows no tasks, or ``tasks:
 refused`` for one that only says so.
 
@@ -31,7 +32,8 @@ tasks: dict[str, dict[str, object]] = {}
 
 
 def say(message: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    begin, envelope = json.loads(PLAN.read_text("utf-8")).get("envelope", ["", {}])
+    sys.stdout.write(begin + json.dumps({"jsonrpc": "2.0", **message, **envelope}) + "\n")
     sys.stdout.flush()
 
 

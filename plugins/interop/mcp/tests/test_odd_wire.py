@@ -191,6 +191,20 @@ def test_any_answer_to_a_get_is_taken(mcp_home: Any, site: Any, get: Written) ->
     assert mcp_home.call("mcp__web__say").text == "hello"
 
 
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        ["\ufeff", {}],
+        ["", {"jsonrpc": None}],
+        ["", {"jsonrpc": 1.0, "error": None}],
+        ["  ", {"x": 1}],
+    ],
+)
+def test_program_that_writes_messages_in_another_way_is_read(mcp_home: Any, envelope: Any) -> None:
+    mcp_home.serve("small", mcp_home.tool("say", "hello"), envelope=envelope)
+    assert mcp_home.call("mcp__small__say").text == "hello"
+
+
 PLAIN = [
     ("text/plain", b"gone away"),
     ("application/json", b'{"error": "gone away"}'),
