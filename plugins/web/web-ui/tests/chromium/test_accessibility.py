@@ -151,3 +151,22 @@ def test_phone_menu_reaches_every_page_and_other_focuses_the_box(window: New) ->
     assert seen == sorted(seen)  # one is led through it from top to bottom
     side.get_by_role("link", name="Doctor").click()
     one.page.wait_for_url("**/doctor")
+
+
+@pytest.mark.slow
+def test_menus_take_the_focus_and_escape_gives_it_back(window: New) -> None:
+    one = window().open()
+    one.say("hello")
+    one.settled()
+    focused = (
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+    )
+    for button in ("Chat menu", "Options of hello"):
+        opener = one.page.get_by_role("button", name=button).first
+        opener.focus()
+        one.page.keyboard.press("Enter")
+        one.until("() => document.activeElement.closest('[popover]') !== null")
+        assert one.page.evaluate(focused) == "Rename"
+        assert one.page.evaluate("document.activeElement.matches(':focus-visible')")
+        one.page.keyboard.press("Escape")
+        assert one.page.evaluate(focused) == button

@@ -74,7 +74,7 @@ export function Header({ chat, known, waiting, titleOf, go, files, share }) {
           <path d="M5 12h.01M12 12h.01M19 12h.01" stroke-width="3" />
         </svg>
       </button>
-      <div class="menu" id="chat-menu" popover ref=${menu} onClick=${() => menu.current.hidePopover()}>
+      <div class="menu" id="chat-menu" popover ref=${menu} onToggle=${(/** @type {ToggleEvent} */ e) => e.newState === "open" && menu.current.querySelector("button, a")?.focus()} onClick=${() => menu.current.hidePopover()}>
         ${mine && html`<button type="button" class="plain" onClick=${() => setEditing(true)}>${t("Rename")}</button>
           <button type="button" class="plain" onClick=${() => put((one) => one.put(session, { pinned: !session.pinned }))}>
             ${session.pinned ? t("Unpin") : t("Pin")}
