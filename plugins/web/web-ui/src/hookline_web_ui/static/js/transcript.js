@@ -114,7 +114,7 @@ export function Log({ chat, actions, earlier, empty }) {
     before.count = items.length;
     if (!more) return;
     const took = Math.max(performance.now() - began, 1);
-    pace = Math.max(1000, Math.min(32000, pace * Math.max(0.5, Math.min(2, FRAME_MS / took))));
+    pace = Math.max(1000, Math.min(8000, pace * Math.max(0.5, Math.min(1.3, FRAME_MS / took))));
     actions.again();
   });
   useLayoutEffect(() => {
