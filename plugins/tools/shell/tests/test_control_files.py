@@ -153,6 +153,26 @@ async def test_disguised_control_file_is_put_aside(
     assert not (work / ".cargo").is_symlink()
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "git init -q --bare x",
+        "git init -q --bare b.git; mkdir x; cp -r b.git/{HEAD,objects,refs} x",
+        "git init -q --bare b.git; mkdir x; cp b.git/HEAD x; echo ../b.git > x/commondir",
+    ],
+)
+async def test_repository_under_another_name_runs_nothing(
+    shell: Shell, ctx: Any, work: Path, attack: str
+) -> None:
+    evil = "printf '[core]\\n\\tfsmonitor = ./evil\\n' >> x/config; cp x/config x/config.worktree"
+    await shell.bash(ctx, f"{attack}; {evil}")
+    read = subprocess.run(
+        ["git", "--git-dir", "x", "config", "core.fsmonitor"], cwd=work, capture_output=True
+    )
+    assert read.stdout == b""
+    assert not (work / "x" / "config.worktree").exists()
+
+
 async def test_common_folder_of_a_linked_worktree_stays(shell: Shell, ctx: Any, work: Path) -> None:
     made = "git init -q . && git commit -q --allow-empty -m x && git worktree add -q tree"
     subprocess.run(["bash", "-c", made], cwd=work, check=True, env={**os.environ, **_identity()})

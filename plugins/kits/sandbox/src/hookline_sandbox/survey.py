@@ -289,9 +289,13 @@ class Survey:
 
 
 def _is_git_folder(path: str, entries: Iterable[os.DirEntry[str]]) -> bool:
+    """Whether git takes a folder for a repository's own, whatever its name is."""
+    names = {entry.name for entry in entries}
+    if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
+        return True
     if ".git" not in path or not _GIT_FOLDER.fullmatch(path):
         return False
-    return path.endswith("/.git") or any(entry.name == "HEAD" for entry in entries)
+    return path.endswith("/.git") or "HEAD" in names
 
 
 def with_shown(findings: Findings, shown: Iterable[Path | str]) -> Findings:
