@@ -55,6 +55,13 @@ def own_program(name: str, path: str | None = None) -> str | None:
     return None
 
 
+def passed_over(name: str) -> str | None:
+    """Return the path of a program on PATH that :func:`own_program` does not start."""
+    folders = map(Path, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    programs = (str(folder / name) for folder in folders if folder.is_absolute())
+    return None if own_program(name) else next(filter(_is_program, programs), None)
+
+
 def own_path(path: str | None = None) -> str:
     """Return ``path``, by default PATH, without folders that tools may write into.
 

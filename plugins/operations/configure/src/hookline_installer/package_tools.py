@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from hookline_hookspecs.own_programs import own_program
+from hookline_hookspecs.own_programs import own_program, passed_over
 
 from .environment import Environment
 from .errors import InstallerError
@@ -122,6 +122,12 @@ def choose_tool(environment: Environment, folder: Path) -> PackageTool:
 
 
 def _no_tool(environment: Environment) -> str:
+    if found := passed_over("uv"):
+        return (
+            f"{environment.prefix} has no pip, and {found} is not used, because tools or other "
+            "users may write into its folder. Run this command from a folder that does not "
+            f"contain it, or set UV={found} if you trust it."
+        )
     by_maker = {
         "uv tool": "uv tool created it: put `uv` on PATH and try again, or run "
         "`uv tool install hookline --with SPEC`.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable
@@ -272,6 +273,21 @@ def test_missing_pip_and_uv_gives_an_error_sentence(with_nothing: PythonEnv, mak
     assert done.code == 1
     assert MADE_BY[maker] in done.err
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_uv_in_the_workspace_is_used_only_if_named(with_uv: PythonEnv) -> None:
+    """As ``~/.local/bin/uv`` where Hookline runs in the home folder."""
+    uv = with_uv.cwd / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.symlink_to(shutil.which("uv", path=with_uv.env["PATH"]) or "")
+    words = ("install", with_uv.plugin("homely"), "--yes")
+    refused = with_uv.plugins(*words, PATH=f"{uv.parent}:/usr/bin:/bin")
+    assert refused.code == 1
+    assert f"set UV={uv}" in refused.err
+    done = with_uv.plugins(*words, PATH="/usr/bin:/bin", UV=str(uv))
+    with_uv.remove("acme_homely")
+    assert done.code == 0, done.err
 
 
 @pytest.mark.slow

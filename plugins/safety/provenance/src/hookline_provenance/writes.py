@@ -160,8 +160,12 @@ class Writes:
         return await asyncio.to_thread(look)
 
     async def names_in(self, text: str) -> tuple[Origin, ...]:
-        """The origins of the names in a text that sessions from outside gave to files."""
-        return (await self.marks()).names_in(text)
+        """The origins of the names in a text that sessions from outside gave to files.
+
+        As far as known when a call last looked at files, as one that lists them has just done.
+        """
+        marks = self._marks if self._version else await self.marks()
+        return marks.names_in(text)
 
     async def marks(self) -> Marks:
         """What is known now; other processes write to the same store."""
