@@ -26,6 +26,10 @@ TOOLS = (
 ASK = ModelRequest("openai/m", "", TOOLS, (Message.user("hi"),))
 PATH = {"path": "a.py"}
 NOTATIONS = {
+    "json without arguments in a text": (
+        '{"name": "mcp__git__status", "arguments": "{}"}',
+        [("mcp__git__status", {})],
+    ),
     "gemma4": (
         '<|tool_call>call:read_file{path:<|"|>a.py<|"|>}<tool_call|>',
         [("read_file", PATH)],
@@ -418,6 +422,7 @@ async def test_call_in_a_notation_of_its_own_is_a_call_and_not_shown(serve, conn
         "<read_file><path>a.py</path> and the rest",
         "<read_file><unknown>a.py</unknown></read_file>",
         "<b>bold</b> and <bash",
+        "```\nAction: read_file\nAction Input: a.py\n```\nis answered by\n```\nIt ends.\n```",
         '[TOOL_CALLS] is a mark, and read_file {"path": "a.py"} is not behind it',
     ],
 )
@@ -436,6 +441,7 @@ async def test_text_about_calls_stays_text(serve, connect, text):
         "<|tool_call>call:read_file{}",
         "<read_file><path>a</path>",
         "Action: read_file\nAction Input: ",
+        "Action: read_file\nAction Input: ```\nx",
     ],
 )
 async def test_long_white_space_in_a_call_is_read_in_time(serve, connect, begin):
@@ -477,3 +483,22 @@ async def test_long_text_of_marks_is_read_in_time(serve, connect, unit):
     start = time.process_time()
     await answer(serve, connect, unit * (100_000 // len(unit)), stream=False)
     assert time.process_time() - start < 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<read_file {'a' * 100_000}/>",
+        f"<function=read_file><parameter={'a' * 100_000}",
+        "<bash><command>a</command></bash>\n" * 5_000 + "and more " * 20,
+        "a line\n" * 20_000,
+        "\n" * 50_000 + "a line",
+    ],
+    ids=["attribute", "parameter", "elements", "lines", "empty lines"],
+)
+async def test_long_text_in_one_piece_is_read_in_time(serve, connect, text):
+    provider = connect(serve([Reply(text, piece=len(text))]))
+    start = time.process_time()
+    await provider.send(provider.render(ASK), lambda _delta: None)
+    assert time.process_time() - start < 10

@@ -31,8 +31,9 @@ _ACTION_END = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What follows a call. An observation that the model wrote itself is invented."""
-_FENCED = re.compile(r"\s*```[\w-]*\s*(.*?)\s*(?:```)?\s*\Z", re.DOTALL)
+_FENCE_BEGIN = re.compile(r"```[\w-]*")
 _ELEMENT = re.compile(r"^[ \t]*(?=<[\w.-]+[\s/>])", re.MULTILINE)
+_SPACE = re.compile(r"\s*")
 
 
 def find_prompted_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
@@ -90,8 +91,9 @@ def _action_end(text: str, at: int) -> int:
 
 
 def _without_fence(text: str) -> str:
-    fenced = _FENCED.match(text)
-    return fenced[1] if fenced else text.strip()
+    text = text.strip()
+    begin = _FENCE_BEGIN.match(text)
+    return text[begin.end() :].removesuffix("```").strip() if begin else text
 
 
 def _arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -104,14 +106,15 @@ def _arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _find_elements(text: str, tools: Tools) -> tuple[str, list[Call], str]:
+    at = 0
     for found in itertools.islice(_ELEMENT.finditer(text), MAX_PLACES):
-        at = found.end()
-        if _is_in_code(text, at):
+        if found.end() < at or _is_in_code(text, found.end()):
             continue
+        at = found.end()
         calls: list[Call] = []
         while element := element_at(text, at, tools):
             calls.append(element[:2])
-            at = element[2] + len(text[element[2] :]) - len(text[element[2] :].lstrip())
+            at = _SPACE.match(text, element[2]).end()  # type: ignore[union-attr]  # it always matches
         after = text[at:]
         if calls and len(after) <= MAX_CHARS_AFTER:
             return text[: found.start()], calls, after

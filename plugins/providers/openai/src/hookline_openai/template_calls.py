@@ -61,7 +61,7 @@ _ELEMENT = re.compile(
     re.DOTALL,
 )
 _PARAMETER = re.compile(
-    r"<(param(?:eter)?)(?: name)?=[\"']?([\w.$-]+)[\"']?[^>]*>\n?(.*?)\n?"
+    r"<(param(?:eter)?)(?: name)?=[\"']?([\w.$-]++)[\"']?[^>]*>\n?(.*?)\n?"
     r"(?:</\1>|(?=<\1[ =])|\Z)",
     re.DOTALL,
 )
@@ -238,7 +238,8 @@ def _call(found: Mapping[str, Any], tools: Tools) -> Call | None:
     key = next((key for key in _ARGUMENT_KEYS if key in found), "")
     name, given = offered_name(as_string(found.get(name_key)), tools), found.get(key)
     if isinstance(given, str):
-        given = next(iter(objects(given)), None) or only_argument(given, tools.get(name, {}))
+        written = objects(given)
+        given = written[0] if written else only_argument(given, tools.get(name, {}))
     if not key and len(found) == 1 and not tools.get(name, {}).get("required"):
         given = {}
     if not key and name in tools:

@@ -39,6 +39,8 @@ _OTHER_MARKS = ("[TOOL_CALLS]", "[TOOL_REQUEST]", "functools", "call:")
 _BARE_START = re.compile(r"\A\s*(?:```\w*\s*)?\[?\s*(?:print\()?(?:default_api\.|functions\.)?")
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 _JSON_START = re.compile(r"\s*(?:`{1,2}\Z|```\w*\s*)?(?:\{|\[\s*(?:\{|\Z)|\Z)")
+MAX_LINE_START = 500
+"""Characters of a line by which it is decided whether it may begin a call."""
 MAX_UNDECIDED_CHARS = 40
 """Characters after which it is clear that held text is a mark or JSON; the longest mark is half as
 long."""
@@ -68,7 +70,7 @@ def find_calls(text: str, tools: Tools) -> tuple[str, list[Call]]:
             name in tools and fits_schema(given, tools[name]) for name, given in calls
         ):
             return "\n\n".join(filter(None, [before, after])), calls
-    head, calls = find_prompted_calls(inner_text, tools)
+    head, calls = find_prompted_calls(text if "```" in inner_text else inner_text, tools)
     return (head, calls) if calls else (text, [])
 
 
@@ -129,7 +131,7 @@ class HeldText:
                 places.append(at)
         lines = [at.end() for at in re.finditer("\n", text)]
         for at in ([0] if self._begins_line else []) + lines:
-            line = text[at:]
+            line = text[at : at + MAX_LINE_START]
             if may_begin_call(line, self._tools, CALL_KEYS) or may_begin_prompted_call(
                 line, self._tools
             ):

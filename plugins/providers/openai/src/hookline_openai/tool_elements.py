@@ -10,7 +10,7 @@ from typing import Any
 from .json_values import as_mapping
 from .written_arguments import objects, typed
 
-_ATTRIBUTE = re.compile(r"([\w.$-]+)\s*+=\s*+(\"[^\"]*\"|'[^']*')\s*+")
+_ATTRIBUTE = re.compile(r"(?<![\w.$-])([\w.$-]++)\s*+=\s*+(\"[^\"]*\"|'[^']*')\s*+")
 
 
 def element_at(
