@@ -226,6 +226,12 @@ def test_name_that_a_marked_conversation_gave_to_a_file_is_from_outside(
     assert PAGE in origins_of(marked(call, first=first), "later")[0]
 
 
+def test_name_of_punctuation_marks_no_text_with_its_suffix(marked: Make) -> None:
+    named = calls("write_file", path=f"{'=' * 50}.person", content="x")
+    h = marked(calls("read_file", path="own.md"), first=named)
+    assert PAGE not in origins_of(h, "later")[0]
+
+
 COMMIT = f"git {' '.join(ID)} commit -q"
 COMMITTED = [
     f"{COMMIT} --allow-empty -m '{SAID}'",

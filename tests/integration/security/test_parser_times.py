@@ -14,9 +14,11 @@ import pytest
 from hookline_channelkit import split_markdown
 from hookline_channelkit.markdown import Renderer, render_markdown
 from hookline_files.diff import MAX_DIFF_CHARS, diff
+from hookline_hookspecs import Origin
 from hookline_hookspecs.bound_files import MAX_KEPT_CHARS, BoundFile, describe_changes
 from hookline_hookspecs.strict_json import read_json
 from hookline_permissions.commands import MAX_COMMAND_CHARS, parse_command
+from hookline_provenance.marks import Marks
 from hookline_provenance.values import find_values
 from hookline_providerkit.limits import Limits
 from hookline_providerkit.response_limits import limit_responses
@@ -150,3 +152,16 @@ def test_parser_takes_linear_time_up_to_its_limit(name: str, piece: str) -> None
     text = (piece * (limit // len(piece) + 1))[:limit]
     small = min(seconds(parse, text[: limit // 4]) for _ in range(2))
     assert seconds(parse, text) < MAX_RATIO * max(small, MIN_SECONDS)
+
+
+def test_names_are_found_in_a_result_in_a_time_that_hardly_grows_with_their_number() -> None:
+    name = "what the page said about the account"
+    origins = (Origin("outside", "https://page.example/"),)
+    few, many = (
+        Marks("/media", paths={f"/w/{name} {number}": origins for number in range(count)})
+        for count in (500, 20_000)
+    )
+    text = f"{name} and more of it\n" * 15_000
+    assert many.names_in(f"{text} {name} 19999") == origins
+    small = min(seconds(few.names_in, text) for _ in range(2))
+    assert seconds(many.names_in, text) < MAX_RATIO * max(small, MIN_SECONDS)

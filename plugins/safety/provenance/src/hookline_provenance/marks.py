@@ -36,6 +36,8 @@ MIN_HASHED_BYTES = 4
 """Bytes of a file that is known by its content: an empty list or object is in many files."""
 TELLING_WORDS, TELLING_CHARS = 5, 40
 """A file's name of so many words or characters can say something to who reads it in a list."""
+MIN_TELLING_CHARS = 2 * TELLING_WORDS - 1
+"""Characters of the shortest such name."""
 _WORD = re.compile(r"[^\W_]+")
 _OF_GIT = frozenset({"index", "FETCH_HEAD", "ORIG_HEAD", "HEAD"})
 """Files in ``.git`` that hold no content, and that reading commands write."""
@@ -74,13 +76,22 @@ class Marks:
         object.__setattr__(self, "_starts", [one[0] for one in self.windows])
         object.__setattr__(self, "_latest", list(accumulate((o[1] for o in self.windows), max)))
         object.__setattr__(self, "cleared_paths", frozenset(path for path, _ in self.cleared))
-        names = [(os.path.basename(path), of) for path, of in self.paths.items()]  # noqa: PTH119
-        telling = {_words(name): of for name, of in names if is_telling(name)}
+        telling: dict[str, tuple[Origin, ...]] = {}
+        lengths: dict[str, set[int]] = {}
+        for path, origins in self.paths.items():
+            if is_telling(name := os.path.basename(path)):  # noqa: PTH119
+                words = _words(name)
+                key = " ".join(words)
+                telling[key] = merge_origins(telling.get(key, ()), origins)
+                lengths.setdefault(words[0], set()).add(len(words))
         object.__setattr__(self, "_telling", telling)
+        object.__setattr__(self, "_lengths", lengths)
 
     _starts: Sequence[float] = field(init=False, repr=False)
     _latest: Sequence[float] = field(init=False, repr=False)
     _telling: Mapping[str, tuple[Origin, ...]] = field(init=False, repr=False)
+    _lengths: Mapping[str, Collection[int]] = field(init=False, repr=False)
+    """How many words the telling names have, by their first word."""
     cleared_paths: frozenset[str] = field(init=False, repr=False)
 
     def written_at(self, changed: float) -> tuple[Origin, ...]:
@@ -102,8 +113,14 @@ class Marks:
         """The origins of the telling names in a text, however their words are separated there."""
         if not self._telling:
             return ()
-        words = f" {_words(text)} "
-        return merge_origins(*(of for name, of in self._telling.items() if f" {name} " in words))
+        words = _words(text)
+        runs = (
+            " ".join(words[at : at + length])
+            for at, word in enumerate(words)
+            for length in self._lengths.get(word, ())
+        )
+        found = (self._telling.get(run, ()) for run in dict.fromkeys(runs))
+        return merge_origins(*filter(None, found))
 
     def below(self, folder: str) -> tuple[Origin, ...]:
         """The origins of every path below a folder, existing or not."""
@@ -239,12 +256,12 @@ class FileCheck:
 
 def is_telling(name: str) -> bool:
     """True if a file's name can say something to who reads it in a list of files."""
-    stem = os.path.splitext(name)[0]  # noqa: PTH122
-    return len(stem) >= TELLING_CHARS or len(_WORD.findall(stem)) >= TELLING_WORDS
+    words = _words(os.path.splitext(name)[0])  # noqa: PTH122
+    return len(words) >= TELLING_WORDS or len(" ".join(words)) >= TELLING_CHARS
 
 
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def files_in(
