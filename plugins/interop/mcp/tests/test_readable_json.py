@@ -7,9 +7,10 @@ import json
 from collections.abc import AsyncIterator
 
 import httpx2
+import pytest
 from hookline_mcp.guarded_http import GuardedTransport
 from hookline_mcp.readable_json import readable_json
-from hookline_mcp.readable_messages import readable_events
+from hookline_mcp.readable_messages import MAX_EVENT_BYTES, readable_events
 
 
 def test_text_without_an_end_is_read_once() -> None:
@@ -35,6 +36,21 @@ async def test_event_that_comes_byte_by_byte_is_read_once() -> None:
         b"x" * 200_000 + b"\n",
         b"data: 1\ndata: \n\n",
     ]
+
+
+@pytest.mark.parametrize("piece", [b"data: " + b"x" * 65_536 + b"\n", b"x" * 65_536])
+async def test_event_without_an_end_is_given_up_at_the_limit(piece: bytes) -> None:
+    sent = 0
+
+    async def pieces() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 2 * MAX_EVENT_BYTES:
+            sent += len(piece)
+            yield piece
+
+    with pytest.raises(httpx2.SSEError, match="larger than 16,777,216 bytes"):
+        assert [one async for one in readable_events(pieces())]
+    assert sent < MAX_EVENT_BYTES + 2 * len(piece)
 
 
 async def test_each_of_several_headers_of_one_name_is_kept() -> None:

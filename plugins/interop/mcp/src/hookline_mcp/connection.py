@@ -344,7 +344,7 @@ class Connection:
         elif transport.http is not None:
             from mcp.client.streamable_http import streamable_http_client
 
-            from .guarded_http import MAX_EVENT_BYTES
+            from .readable_messages import MAX_EVENT_BYTES
 
             opened = streamable_http_client(
                 self.server.config.url,

@@ -19,7 +19,6 @@ from .readable_messages import EVENTS_TYPE, JSON_TYPE, error_body, readable_body
 
 MAX_BODY_BYTES = 16_777_216
 """Bytes of one response. An event stream may be longer, but not a single event."""
-MAX_EVENT_BYTES = MAX_BODY_BYTES
 TRACE_HEADERS = ("traceparent", "tracestate")
 CONNECT_TIMEOUT = 10.0
 """Seconds to begin TLS; less than ``connect_timeout``, so that the error can give the reason."""

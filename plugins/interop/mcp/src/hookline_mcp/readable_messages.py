@@ -12,12 +12,15 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 from mcp_types import INTERNAL_ERROR, jsonrpc_message_adapter
 
 from .readable_json import readable_json
 
 JSON_TYPE = b"application/json"
 EVENTS_TYPE = b"text/event-stream"
+MAX_EVENT_BYTES = 16_777_216
+"""Bytes of one event of a stream."""
 MAX_ERROR_CHARS = 300
 """Characters of a page or text that are quoted as the reason of an error."""
 _WORDS = ("message", "error_description", "detail", "error", "title", "data", "text")
@@ -63,18 +66,23 @@ def error_body(request: bytes, status: int, data: bytes) -> bytes | None:
 async def readable_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the lines of an event stream, the data of each event on one and readable.
 
-    Lines may end in CR, LF or both, and the stream may begin with a byte order mark.
+    Lines may end in CR, LF or both, and the stream may begin with a byte order mark. Raises
+    ``httpx2.SSEError`` for an event of more than :data:`MAX_EVENT_BYTES`.
     """
     data: list[bytes] = []
+    size = 0
     is_first = True
     async for line in _lines(chunks):
         line, is_first = line.removeprefix(codecs.BOM_UTF8) if is_first else line, False
         name, _, value = line.partition(b":")
         if name == b"data":
             data.append(value.removeprefix(b" "))
+            size += len(line)
+            _check_size(size)
             continue
         if not line and data:
             yield _data_line(data)
+            size = 0
         yield line + b"\n"
     if data:
         yield _data_line(data) + b"\n"
@@ -87,8 +95,14 @@ def _data_line(data: list[bytes]) -> bytes:
     return b"".join(b"data: %s\n" % line for line in lines)
 
 
+def _check_size(size: int) -> None:
+    if size > MAX_EVENT_BYTES:
+        raise httpx2.SSEError(f"an event is larger than {MAX_EVENT_BYTES:,} bytes")
+
+
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     begun: list[bytes] = []
+    size = 0
     after_return = False
     async for chunk in chunks:
         if after_return and chunk.startswith(b"\n"):
@@ -98,7 +112,10 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         for end in ends:
             yield b"".join([*begun, end])
             begun.clear()
+            size = 0
         begun.append(rest)
+        size += len(rest)
+        _check_size(size)
     if rest := b"".join(begun):
         yield rest
 
