@@ -13,15 +13,10 @@ def certificates_fault() -> str:
 
     Without them no server can be verified, and the libraries say only that no file was found.
     """
-    return _fault(os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", ""))
-
-
-@lru_cache(1)
-def _fault(file: str, folder: str) -> str:
-    """Cached, because loading the certificates takes 20 ms."""
+    file, folder = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
     if file:
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+            _load(file)
         except OSError as error:
             why = "it contains none" if isinstance(error, ssl.SSLError) else error.strerror
             return (
@@ -34,3 +29,9 @@ def _fault(file: str, folder: str) -> str:
             "`openssl rehash`, or unset SSL_CERT_DIR"
         )
     return ""
+
+
+@lru_cache(1)
+def _load(file: str) -> None:
+    """Cached, because it takes 20 ms. A failure is not: someone may have written the file since."""
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)

@@ -600,6 +600,16 @@ async def test_unreadable_certificates_are_named(tmp_path, monkeypatch, content)
             await http.get(server.url())
 
 
+async def test_certificates_are_used_once_they_can_be_read(certificate, tmp_path, monkeypatch):
+    file = tmp_path / "late.pem"
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    async with Server({}) as server, client(server) as http:
+        with pytest.raises(HttpFailed, match=r"late\.pem"):
+            await http.get(server.url())
+        shutil.copy(tmp_path / "cert.pem", file)
+        assert (await http.get(server.url())).body == b"ok"
+
+
 async def test_tls_is_verified_against_the_requested_name(certificate):
     theirs, ours = certificate
     server = Server({})
