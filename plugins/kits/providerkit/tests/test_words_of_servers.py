@@ -128,6 +128,12 @@ def test_reset_of_a_limit_that_is_not_reached_is_no_wait():
     assert retry_after({"Retry-After": "5", "RateLimit-Remaining": "42"}) == 5
 
 
+def test_reset_in_a_combined_header_is_read_as_any_other():
+    then = int(time.time()) + 1000
+    assert 900 < (retry_after({"RateLimit": f"remaining=0, reset={then}"}) or 0) <= 1000
+    assert retry_after({"RateLimit": f"remaining=0, reset={'9' * 400}"}) is None
+
+
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [

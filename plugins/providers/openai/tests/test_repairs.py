@@ -351,6 +351,7 @@ async def test_messages_alternate_for_a_template_that_asks_for_it(serve, connect
         "system message is not supported by this model",
         "Only user and assistant roles are supported!",
         "Role 'system' not allowed",
+        "System messages are not supported: write the text into the first message",
     ],
 )
 async def test_system_message_is_sent_as_the_first_one_where_it_is_refused(serve, connect, message):

@@ -208,9 +208,10 @@ def _waits_of_limits(headers: Mapping[str, str]) -> Iterator[float]:
             if wait is not None:
                 yield wait
     fields = dict(_LIMIT_FIELD.findall(headers.get("ratelimit", "")))
-    wait_text = fields.get("reset", fields.get("t"))
-    if fields.get("remaining", fields.get("r")) == "0" and wait_text is not None:
-        yield float(wait_text)
+    if fields.get("remaining", fields.get("r")) == "0":
+        wait = _seconds(fields.get("reset") or fields.get("t") or "", 1)
+        if wait is not None:
+            yield wait
 
 
 def _seconds(text: str, unit: float) -> float | None:

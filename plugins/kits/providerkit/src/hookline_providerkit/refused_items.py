@@ -137,20 +137,17 @@ def misses_reasoning(text: str) -> bool:
     return bool(_REASONING.search(text))
 
 
-def refuses_roles(text: str) -> str:
+def refuses_roles(text: str, *, several: bool) -> str:
     """Return what an error refuses; empty for something else.
 
-    It is ``roles`` that do not alternate, a ``system`` message, or a second one (``one_system``).
+    It is ``roles`` that do not alternate, a ``system`` message, or, if ``several`` were sent, the
+    second one (``one_system``).
     """
     if _ROLES.search(text):
         return "roles"
-    return (
-        "one_system"
-        if _FIRST_SYSTEM.search(text)
-        else "system"
-        if _SYSTEM_ROLE.search(text)
-        else ""
-    )
+    if several and _FIRST_SYSTEM.search(text):
+        return "one_system"
+    return "system" if _SYSTEM_ROLE.search(text) else ""
 
 
 def refused_tool(text: str, body: Any, names: Sequence[str]) -> str:

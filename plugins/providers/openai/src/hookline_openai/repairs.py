@@ -100,10 +100,8 @@ def _find_reasoning(text: str, _body: Any, wire: WireRequest) -> str | None:
 
 
 def _find_roles(text: str, _body: Any, wire: WireRequest) -> str | None:
-    found = refuses_roles(text)
-    if found == ONE_SYSTEM and not (wire.stable.get("system") and wire.stable.get("ephemeral")):
-        return None
-    return found or None
+    several = bool(wire.stable.get("system") and wire.stable.get("ephemeral"))
+    return refuses_roles(text, several=several) or None
 
 
 def _find_tools(text: str, _body: Any, wire: WireRequest) -> str | None:
