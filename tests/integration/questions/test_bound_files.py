@@ -87,6 +87,9 @@ EVIL_PACKAGE = '{"scripts": {"build": "echo swapped > stolen"}}'
         ("cmake .", "CMakeLists.txt", "# one\n", "# two\n"),
         ("terraform apply", "main.tf", "# one\n", "# two\n"),
         ("pip install .", "setup.py", "# one\n", "# two\n"),
+        ("nox", "conftest.py", "# one\n", "# two\n"),
+        ("cd '[id]' && terraform apply", "[id]/main.tf", "# one\n", "# two\n"),
+        ("cd '[id]' && cat *.sh | sh", "[id]/run.sh", "echo fine\n", SWAPPED),
         ("bash new.sh", "new.sh", None, SWAPPED),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from glob import iglob
+from glob import escape, iglob
 from itertools import islice, pairwise
 
 from hookline_hookspecs import Paths, ToolCall
@@ -26,6 +26,7 @@ _PACKAGES = ("package.json",)
 _CONTAINERS = (
     *("Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"),
 )
+_PYTEST = ("conftest.py", "pytest.ini", "pyproject.toml")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 RUN_BY_DEFAULT = {
     **dict.fromkeys(("make", "gmake"), MAKEFILES),
@@ -34,9 +35,9 @@ RUN_BY_DEFAULT = {
     "just": ("justfile", "Justfile", ".justfile"),
     "rake": ("Rakefile",),
     "cargo": ("Cargo.toml", "build.rs"),
-    "pytest": ("conftest.py", "pytest.ini", "pyproject.toml"),
-    "tox": ("tox.ini", "tox.toml", *_PYTHON_PROJECT),
-    "nox": ("noxfile.py",),
+    "pytest": _PYTEST,
+    "tox": ("tox.ini", "tox.toml", *_PYTHON_PROJECT, *_PYTEST),
+    "nox": ("noxfile.py", *_PYTEST),
     **dict.fromkeys(("pip", "pip3", "pipx", "uv", "poetry", "pdm", "hatch"), _PYTHON_PROJECT),
     **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
     "fab": ("fabfile.py",),
@@ -101,7 +102,7 @@ def _named(part: SimpleCommand, places: Places) -> Iterator[str]:
         if path is None:
             continue
         if _GLOB.search(word):
-            yield from islice(iglob(path), MAX_GLOB_MATCHES)  # noqa: PTH207 - as the shell
+            yield from _matches(word, places)
         yield path
         if os.path.isdir(path):  # noqa: PTH112 - not a name of ours
             folders.append(f"{path}/")
@@ -110,8 +111,19 @@ def _named(part: SimpleCommand, places: Places) -> Iterator[str]:
         names = (*_modules(words), *(("__main__.py",) if len(folders) > 1 else ()))
     for folder in folders:
         for name in names:
-            if path := places.absolute(f"{folder}{name}"):
-                yield from islice(iglob(path), MAX_GLOB_MATCHES) if "*" in name else (path,)  # noqa: PTH207
+            if "*" in name:
+                yield from _matches(f"{escape(folder)}{name}", places)
+            elif path := places.absolute(f"{folder}{name}"):
+                yield path
+
+
+def _matches(pattern: str, places: Places) -> Iterator[str]:
+    """The files that a pattern stands for, as in the shell: brackets in the folder's name are not
+    a part of it."""
+    if places.folder is not None and not pattern.startswith(("/", "~")):
+        pattern = f"{escape(places.folder)}/{pattern}"
+    if path := places.absolute(pattern):
+        yield from islice(iglob(path), MAX_GLOB_MATCHES)  # noqa: PTH207
 
 
 def _modules(words: list[str]) -> Iterator[str]:
