@@ -25,9 +25,8 @@ def translated_question(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question, as JSON, in the reader's language; what the model wrote stays."""
     if question["kind"] in WRITTEN_ELSEWHERE:
         return dict(question)
-    reason = str(question["reason"])
-    before, found, after = str(question["text"]).partition(reason)
-    parts = (before, reason, after) if reason and found else (question["text"],)
+    text, reason = str(question["text"]), str(question["reason"])
+    parts = text.partition(reason) if reason else (text,)
     choices = [{**one, "label": translate(one["label"])} for one in question["choices"]]
     text = "".join(map(_translate_inside, parts))
     return {**question, "text": text, "reason": translate(reason), "choices": choices}
