@@ -59,6 +59,12 @@ def test_sentences_outside_of_pages_are_english_and_numbers_are_formatted() -> N
     assert [tn("{n} cat", "{n} cats", n) for n in (0, 1, 2)] == ["0 cats", "1 cat", "2 cats"]
 
 
+def test_sentence_with_a_number_is_not_used_without_it(package: Path) -> None:
+    (package / "times.py").write_text('tn("every day", "every {n} days", 2)\nt("every day")\n')
+    with pytest.raises(ValueError, match="'every day' is used with tn and without it"):
+        translations.main([str(package), "--add", "de"])
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "some_pages"

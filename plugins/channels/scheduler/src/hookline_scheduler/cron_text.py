@@ -12,7 +12,7 @@ DAYS = (
     *(N_("every Thursday"), N_("every Friday"), N_("every Saturday"), SUNDAY),
 )
 WEEKEND = N_("every weekend")
-SETS = {"*": N_("every day"), "1-5": N_("every weekday"), "0,6": WEEKEND, "6,0": WEEKEND}
+SETS = {"1-5": N_("every weekday"), "0,6": WEEKEND, "6,0": WEEKEND}
 
 
 def describe_interval(seconds: int) -> str:
@@ -30,10 +30,13 @@ def describe_cron(expression: str) -> str:
     """Return ``every weekday at 9:00`` for ``0 9 * * 1-5``; the expression itself if unusual."""
     minute, hour, day, month, weekday = expression.split()
     if (day, month) == ("*", "*"):
-        when = _day(weekday)
-        if when and minute.isdecimal() and hour.isdecimal():
-            return t("{days} at {time}", days=t(when), time=f"{int(hour)}:{minute:0>2}")
-        if when == SETS["*"] and (found := _frequency(minute, hour)):
+        if minute.isdecimal() and hour.isdecimal():
+            time = f"{int(hour)}:{minute:0>2}"
+            if weekday == "*":
+                return t("every day at {time}", time=time)
+            if when := _day(weekday):
+                return t("{days} at {time}", days=t(when), time=time)
+        elif weekday == "*" and (found := _frequency(minute, hour)):
             return found
     if day.isdecimal() and (month, weekday) == ("*", "*") and (minute + hour).isdecimal():
         time = f"{int(hour)}:{minute:0>2}"

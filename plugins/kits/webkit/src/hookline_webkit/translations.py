@@ -185,7 +185,11 @@ def _method(file: Path) -> Any:
 
 
 def find_sentences(package: Path) -> Catalog:
-    """Return a catalogue of all sentences in the sources of a package."""
+    """Return a catalogue of all sentences in the sources of a package.
+
+    Raises ``ValueError`` for a sentence that is used with a number and without it: some languages
+    have no form without it.
+    """
     found = Catalog()
     for file in sorted(package.rglob("*")):
         if (method := _method(file)) is None:
@@ -194,6 +198,10 @@ def find_sentences(package: Path) -> Catalog:
         with file.open("rb") as source:
             options = {"trimmed": "true", "silent": "false"}
             for _, message, _, _ in extract(method, source, KEYWORDS, options=options):
+                first = message[0] if isinstance(message, tuple) else message
+                known = found.get(first)
+                if known is not None and known.pluralizable != isinstance(message, tuple):
+                    raise ValueError(f"{place}: {first!r} is used with tn and without it")
                 found.add(message, locations=[(place, 0)])
     if summary := _summary(package):
         found.add(summary, locations=[("pyproject.toml", 0)])
