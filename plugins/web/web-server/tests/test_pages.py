@@ -86,7 +86,9 @@ def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) ->
             assert page["parts"][0]["rows"][0]["cells"][1]["text"] == (
                 "hookline plugins enable scheduler"
             )
-            assert (await mia.get("/schedule")).status_code == 403
+            refused = await mia.get("/schedule")
+            assert refused.status_code == 403
+            assert "under People" in refused.text
 
     h.run(story())
 

@@ -273,6 +273,14 @@ def test_error_page_is_escaped_and_has_a_link_back() -> None:
         assert piece in text
 
 
+def test_error_page_leads_someone_without_chats_to_their_first_page() -> None:
+    renderer = HtmlRenderer(lambda who: PAGES[1:])
+    answer = asyncio.run(renderer.problem(Request(), Problem(403, "forbidden", "Only an admin.")))
+    text = bytes(answer.body).decode()
+    assert '<a class="button primary" href="/memory">Memory</a>' in text
+    assert "Back to chat" not in text
+
+
 def test_error_page_without_login_shows_no_navigation() -> None:
     answer = asyncio.run(RENDERER.problem(Request(who=None), Problem(421, "host", "Wrong.")))
     text = bytes(answer.body).decode()

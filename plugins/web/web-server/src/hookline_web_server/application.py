@@ -289,7 +289,8 @@ class WebApplication:
         if who.role == "auditor":
             message = t("Auditors may only read the audit log and the insights.")
             return Problem(403, "forbidden", message, t("Open /audit or /insights."))
-        return Problem(403, "forbidden", t("Only an admin may do this."))
+        fix = t("Ask an admin to do it, or to make you an admin under People.")
+        return Problem(403, "forbidden", t("Only an admin may do this."), fix)
 
     async def _require_login(self, request: Request, sender: RequestSender) -> None:
         if request.scope["path"].startswith("/v1"):
