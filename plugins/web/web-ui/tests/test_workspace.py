@@ -42,6 +42,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / ".env").write_text("KEY=secret")
     (folder / "page.html").write_text("<script>parent.x=1</script>")
     (folder / "away").symlink_to("/etc")
+    for name in ("part2.txt", "part10.txt"):
+        (folder / name).touch()
     return folder
 
 
@@ -165,6 +167,7 @@ def test_files_are_listed_read_and_compared(play: Any, project: Path) -> None:
         listed = await owner.get(base)
         names = [one["name"] for one in listed["entries"]]
         assert names[0] == "inner"
+        assert names.index("part2.txt") < names.index("part10.txt")
         assert {"notes.txt", "report.md", "page.html"} <= set(names)
         assert not {".env", "away"} & set(names)
         changes = await owner.get(f"{base}/changes")

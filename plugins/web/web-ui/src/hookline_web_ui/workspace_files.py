@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import os
+import re
 import stat
 from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass
@@ -232,7 +233,7 @@ def _entries(paths: Paths, folder: Path) -> tuple[list[dict[str, Any]] | None, b
     is not a folder."""
     found: list[dict[str, Any]] = []
     try:
-        entries = sorted(os.scandir(folder), key=lambda one: one.name.lower())
+        entries = sorted(os.scandir(folder), key=lambda one: _in_order(one.name))
     except OSError:
         return None, False
     for entry in entries:
@@ -252,6 +253,11 @@ def _entries(paths: Paths, folder: Path) -> tuple[list[dict[str, Any]] | None, b
             )
     found.sort(key=lambda one: not one.get("folder"))
     return found[:MAX_ENTRIES], len(found) > MAX_ENTRIES
+
+
+def _in_order(name: str) -> list[str | int]:
+    """A key by which ``f2`` comes before ``f10``."""
+    return [int(one) if one.isdecimal() else one for one in re.split(r"(\d+)", name.lower())]
 
 
 def _leads_inside(paths: Paths, entry: os.DirEntry[str]) -> bool:

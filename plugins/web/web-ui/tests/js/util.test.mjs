@@ -164,6 +164,10 @@ test("long text drawn in pieces ends like text drawn at once", () => {
   }
 });
 
+test("names with numbers are in the order of these", () => {
+  assert.deepEqual(["made/f10", "made/f2", "made/f1"].sort(util.byName), ["made/f1", "made/f2", "made/f10"]);
+});
+
 test("another text replaces what was drawn", () => {
   const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthree", false);
   growing.set("something else", false, 1);

@@ -5,7 +5,7 @@ import { t, tn } from "./i18n.js";
 import { ChangeBadge, Preview, attachedFile, workspaceFile } from "./preview.js";
 import { confirmed } from "./shell.js";
 import { Visible } from "./text.js";
-import { cut, size } from "./util.js";
+import { byName, cut, size } from "./util.js";
 
 /** Changed files that are listed. */
 const MAX_CHANGED = 100;
@@ -137,7 +137,7 @@ export function FilesPanel({ chat, place, stamp, asks, limit, show, close }) {
     const change = changes.last.includes(path) ? changes.files[path] ?? "changed" : undefined;
     return { ...workspaceFile(chat.id, path), change };
   };
-  const changed = Object.keys(changes.files).sort();
+  const changed = Object.keys(changes.files).sort(byName);
   const folder = listed?.root?.split("/").at(-1) ?? "";
   return html`<section
     class=${`details files-panel${over ? " over" : ""}`} role="region" aria-label=${t("Files")}

@@ -2,7 +2,7 @@
 import { call } from "./api.js";
 import { t, tn } from "./i18n.js";
 import { changeRecent, confirmed, element, loadRecent, modal, person, putRecent, recentChats, titleOf } from "./shell.js";
-import { clock } from "./util.js";
+import { byName, clock } from "./util.js";
 
 /** @param {any} session */
 const path = (session) => `/api/sessions/${encodeURIComponent(session.id)}`;
@@ -33,7 +33,7 @@ function asked(title, label, button, about, ...more) {
 
 /** Ask for a folder. @param {string} now */
 function chosenFolder(now) {
-  const names = [...new Set(recentChats().map((one) => one.folder).filter(Boolean))].sort();
+  const names = [...new Set(recentChats().map((one) => one.folder).filter(Boolean))].sort(byName);
   const list = element("datalist", { id: "folders" }, ...names.map((name) => element("option", { value: name })));
   const hint = element("p", { class: "quiet small" }, t("A new name creates a folder. Leave it empty to take the chat out of its folder."));
   return asked(t("Move to folder"), t("Folder"), t("Move"), { value: now, list: "folders", maxlength: "60" }, list, hint);

@@ -1,7 +1,7 @@
 /** Shared by all pages: theme, recent chats, dialogs and keyboard shortcuts. @module */
 import { call } from "./api.js";
 import { N_, lang, once, t } from "./i18n.js";
-import { clock } from "./util.js";
+import { byName, clock } from "./util.js";
 import { spelled } from "./visible.js";
 
 /**
@@ -240,7 +240,7 @@ function drawRecent() {
   if (!list || document.getElementById("row-menu")?.matches(":popover-open")) return;
   const groups = new Map([[t("Pinned"), /** @type {any[]} */ ([])]]);
   const all = recentChats();
-  for (const folder of all.map((one) => (one.pinned ? "" : one.folder)).filter(Boolean).sort()) groups.set(`folder:${folder}`, []);
+  for (const folder of all.map((one) => (one.pinned ? "" : one.folder)).filter(Boolean).sort(byName)) groups.set(`folder:${folder}`, []);
   let left = 40;
   for (const one of all) {
     const name = one.pinned ? t("Pinned") : one.folder ? `folder:${one.folder}` : period(one.updated ?? 0);

@@ -21,6 +21,10 @@ export const setNow = (at) => void (ahead = at ? at - Date.now() / 1000 : 0);
 const decimals = once(() => new Intl.NumberFormat(lang, { minimumFractionDigits: 1, maximumFractionDigits: 1 }));
 const tenths = (/** @type {number} */ value) => decimals().format(value);
 
+/** Compare names so that `f2` comes before `f10`. @type {(a: string, b: string) => number} */
+export const byName = (a, b) => order().compare(a, b);
+const order = once(() => new Intl.Collator(lang, { numeric: true }));
+
 /** @param {number} bytes */
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} B`;

@@ -3,6 +3,7 @@ import { html } from "../vendor/preact.js";
 import { call } from "./api.js";
 import { t, tn } from "./i18n.js";
 import { Visible } from "./text.js";
+import { byName } from "./util.js";
 
 /** @typedef {import("./chat.js").Chat} Chat */
 
@@ -24,7 +25,7 @@ export function writtenFiles(chat, turn) {
   const times = items.map((item) => item.at);
   const [from, until] = [Math.min(...times), Math.max(...times) + 1];
   const made = Object.keys(chat.wrote).filter((path) => chat.wrote[path] >= from && chat.wrote[path] <= until);
-  return [...new Set([...named, ...made.sort()])];
+  return [...new Set([...named, ...made.sort(byName)])];
 }
 
 /** @param {{paths: string[], show: import("./transcript.js").LogActions["files"]}} props */
