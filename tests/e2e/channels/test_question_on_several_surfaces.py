@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hookline_hookspecs.web import plain_name
 from support.channels.model_script import remove
 from support.terminal import TerminalScreen
 
@@ -97,8 +98,8 @@ def test_question_of_a_terminal_is_answered_once_for_all(
         if where != "terminal":
             assert re.search(rf"→ answered by {who}: Allow once", screen.text)
         dock.wait_for(state="detached")
-        shown = "You" if where == "page" else who
-        page.get_by_text(re.compile(rf"{shown} answered: Allow once")).wait_for()
+        shown = "You" if where == "page" else plain_name(who)
+        page.get_by_text(f"{shown} answered: Allow once").wait_for()
         page.goto(f"{home.url}/inbox")
         page.get_by_text("No questions are waiting for you.").wait_for()
         home.api.say(BOSS, f"/questions answer {question['id']} Deny")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hookline.testing.pages import OPERATOR, PERSON
 from hookline_web_ui.event_hub import MAX_EVENTS_BEHIND, MAX_EVENTS_PER_SESSION, EventHub
 from hookline_web_ui.live_turns import LiveTurns
+from hookline_web_ui.questions import question_json
 
 from .browser import LONG, Chat, Gateway, Person, new, text_of
 
@@ -194,15 +196,17 @@ def test_stream_hides_events_of_other_people() -> None:
     live.tell("s", HERE, "title", fields={"title": "mine"}, wide=True)
     live.tell("s", HERE, "notice", fields={"text": "near"})
     other = ("web", "ben")
-    live.tell_question("t", other, None, {"id": "q"}, "web:ben")
-    live.tell_question("u", other, None, {"id": "r"}, "web:ben", operators=False)
+    asked = [question_json(one, "t", "approval", "", ()) for one in ("q", "r")]
+    live.tell_question("t", other, None, asked[0], "web:ben")
+    live.tell_question("u", other, None, asked[1], "web:ben", operators=False)
     mine, all_ = [hub.read(one).decode() for one in streams]
 
     assert '"mine"' in mine
     assert '"q"' not in mine
     assert '"q"' in all_
-    assert '"id":"q","may_answer":true' in all_  # an operator may answer, too
-    assert '"id":"r","may_answer":false' in all_
+    lines = [line.partition("data: ")[2] for line in all_.splitlines() if '"question"' in line]
+    may = {one["id"]: one["may_answer"] for one in map(json.loads, lines)}
+    assert may == {"q": True, "r": False}  # an operator may answer the first, too
     assert "near" not in mine + all_
 
 

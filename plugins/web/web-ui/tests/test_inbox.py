@@ -26,5 +26,6 @@ def test_question_without_a_reason_is_in_the_inbox(harness: Callable[..., Harnes
             page = await owner.get("/inbox")
             assert page.status_code == 200, page.text
             assert asked.id in page.text
+            assert "For 5 (Telegram) in chat 5 (Telegram)" in page.text
 
     h.run(story())

@@ -66,6 +66,7 @@ def test_answers_and_stopped_turns_are_in_the_language_of_the_reader(play: Any) 
             await owner.ask("POST", f"/sessions/{session}/answer", 202, json=answer)
             told = await anext(event async for event in events if event["type"] == "answered")
         assert (told["choice"], told["label"]) == (answer["choice"], "In dieser Sitzung erlauben")
+        assert told["by_name"] == "owner (Webseite)"
         found = await owner.settled(session)
         assert found["answers"][0]["label"] == told["label"]
         await owner.say(session, "/undo")

@@ -73,6 +73,7 @@ def test_admin_without_chats_gets_approval_on_page(own_gateway: Gateway) -> None
                 if event["type"] == "question":
                     break
             assert (event["asker"], event["chat"]) == ("web:mia", "web:mia")
+            assert (event["asker_name"], event["chat_name"]) == ("mia (web page)",) * 2
             assert event["preview"] == REMOVE
             answer = {"question": event["id"], "choice": "Deny"}
             await owner.ask("POST", f"/sessions/{event['session']}/answer", 202, json=answer)
@@ -147,6 +148,7 @@ def test_approval_is_answered_once_by_chat_owner(play: Any) -> None:
         assert found["question"] is None
         (answer,) = found["answers"]
         assert (answer["question"], answer["by"]) == (question["id"], "web:owner")
+        assert answer["by_name"] == "owner (web page)"
 
     play(story, "owner", "mia")
 
@@ -179,7 +181,7 @@ def test_approval_of_person_is_in_the_inbox_of_the_operator(play: Any) -> None:
         page = (await owner.client.get("/inbox")).text
         assert 'role="group" aria-label="Approval"' in page
         assert "<code>cd /tmp &amp;&amp; <mark>rm -rf</mark> nothing-there</code>" in page
-        assert "web:mia" in page
+        assert "For mia (web page) in chat" in page
         assert "No questions are waiting" in (await mia.client.get("/inbox")).text
         path, answer = f"/sessions/{session}/answer", {"question": event["id"], "choice": "Deny"}
         await mia.ask("POST", path, 403, json=answer)

@@ -162,7 +162,7 @@ def test_question_is_pushed_to_those_who_may_answer_without_its_command(
         await owner.settled(session)
         await browser.wait(2)
         closing = browser.messages()[1]
-        assert closing["body"] == "Answered by web:owner"
+        assert closing["body"] == "Answered by owner (web page)"
         assert (closing["tag"], closing["closes"]) == (message["tag"], "yes")
         assert [one["topic"] for one, _ in browser.got] == [headers["topic"]] * 2
         await owner.say(session, "remove it")

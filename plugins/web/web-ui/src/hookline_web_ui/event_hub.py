@@ -16,7 +16,7 @@ from typing import Any
 
 from hookline_hookspecs.web import ENGLISH, Identity, Language, language, speaking
 
-from .page_language import TRANSLATED_EVENTS, translated_event
+from .page_language import NAMING_EVENTS, TRANSLATED_EVENTS, translated_event
 from .session_owner import Chat, may_see
 
 MAX_EVENTS_PER_SESSION, MAX_RING_BYTES = 4096, 4_000_000
@@ -35,7 +35,7 @@ class Event:
 
     ``data`` is for the person ``to``, who may answer it, and if ``operators`` also for each of
     them; ``others`` is for all others. Without ``others``, ``data`` is for all. If ``translated``,
-    each reads it in the language of their page.
+    each reads it in the language of their page; if ``naming``, also in English.
     """
 
     n: int
@@ -46,6 +46,7 @@ class Event:
     to: str = ""
     operators: bool = False
     translated: bool = False
+    naming: bool = False
 
     def for_(self, who: Identity) -> bytes:
         """Return the bytes for this person."""
@@ -189,8 +190,10 @@ class EventHub:
         self.n += 1
         own = self.encoded(fields)
         rest = self.encoded(others) if others is not None else None
-        translated = fields["type"] in TRANSLATED_EVENTS
-        event = Event(self.n, session, chat, own, rest, to, operators, translated)
+        translated, naming = (
+            fields["type"] in types for types in (TRANSLATED_EVENTS, NAMING_EVENTS)
+        )
+        event = Event(self.n, session, chat, own, rest, to, operators, translated, naming)
         ring = self._rings.get(session)
         if ring is None:
             ring = self._rings[session] = Ring(lost=self._forgotten)
@@ -319,7 +322,7 @@ def _framed(stream: Stream, event: Event) -> bytes:
     it has of it: those before would be lost when it follows the session.
     """
     data = event.for_(stream.who)
-    if event.translated and stream.language is not ENGLISH:
+    if event.naming or (event.translated and stream.language is not ENGLISH):
         with speaking(stream.language):
             data = translated_event(data)
     return data if event.session in stream.starts else UNFOLLOWED + data

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hookline_hookspecs.web import RequestLike, language, translate
+from hookline_hookspecs.web import RequestLike, language, plain_name, translate
 from hookline_webkit.languages import COOKIE, chosen_language
 from markupsafe import Markup, escape
 from starlette.responses import Response
@@ -19,24 +19,30 @@ ENDED_BY_HOOKLINE = ("max_iterations", "stopped")
 """How turns end whose last paragraph is Hookline's."""
 TRANSLATED_EVENTS = ("answered", "error", "notice", "question", "result", "setting")
 """The types of events with a text that Hookline has written."""
+NAMING_EVENTS = ("answered", "question")
+"""Those that name people, also in English."""
 
 
 def translated_question(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question, as JSON, in the reader's language; what the model wrote stays."""
+    """Return a question, as JSON, in the reader's language, with the names of its asker and chat;
+    what the model wrote stays."""
+    names = {f"{one}_name": plain_name(question[one]) for one in ("asker", "chat")}
     if question["kind"] in WRITTEN_ELSEWHERE:
-        return dict(question)
+        return {**question, **names}
     text, reason = str(question["text"]), str(question["reason"])
     parts = text.partition(reason) if reason else (text,)
     choices = [{**one, "label": translate(one["label"])} for one in question["choices"]]
     text = "".join(map(_translate_inside, parts))
-    return {**question, "text": text, "reason": translate(reason), "choices": choices}
+    return {**question, "text": text, "reason": translate(reason), "choices": choices, **names}
 
 
 def translated_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a question was closed, with the ``label`` of the choice for the reader."""
+    """Return how a question was closed, with the ``label`` of the choice and the name of who chose
+    it for the reader."""
     choice = str(answer["choice"] or "")
     is_known = answer["kind"] not in WRITTEN_ELSEWHERE
-    return {**answer, "label": translate(choice) if is_known else choice}
+    label = translate(choice) if is_known else choice
+    return {**answer, "label": label, "by_name": plain_name(answer["by"] or "")}
 
 
 def translated_ending(message: Mapping[str, Any]) -> dict[str, Any]:

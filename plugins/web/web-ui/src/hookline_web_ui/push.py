@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from hookline_hookspecs import Access, HooklineError, Host, Questions, StoredQuestion, Turn
 from hookline_hookspecs.secrets import redacted
 from hookline_hookspecs.visible_text import on_one_line
-from hookline_hookspecs.web import ENGLISH, Identity, Problem, language, speaking, t
+from hookline_hookspecs.web import ENGLISH, Identity, Problem, language, plain_name, speaking, t
 from hookline_webkit.address import is_loopback
 from hookline_webkit.languages import load
 
@@ -242,7 +242,7 @@ def _question_text(chat: str) -> str:
 
 
 def _answer_text(by: str) -> str:
-    return t("Answered by {name}", name=by) if by else t("The question is closed")
+    return t("Answered by {name}", name=plain_name(by)) if by else t("The question is closed")
 
 
 def _end_text(chat: str) -> str:

@@ -110,7 +110,7 @@ def test_inbox_shows_and_answers_the_approval_of_another_person(window: New) -> 
     group = listed.page.get_by_role("group", name="Approval")
     group.wait_for()  # without a reload by hand
     assert group.locator("code").inner_text().startswith("rm -rf /tmp/never-there")
-    assert "web:mia" in group.inner_text()
+    assert "For mia (web page) in chat" in group.inner_text()
     for each in (one, listed):
         link = each.page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox")
         link.get_by_text("1 open question").wait_for()
@@ -129,9 +129,9 @@ def test_inbox_shows_and_answers_the_approval_of_another_person(window: New) -> 
     for each in (one, listed):
         each.until("() => !document.querySelector('.count') && !/^\\(/.test(document.title)")
     for _ in range(2):
-        other.log.get_by_text("web:owner denied this.").wait_for()
+        other.log.get_by_text("owner (web page) denied this.").wait_for()
         assert "Denied" not in one.log.inner_text()
-        assert "web:mia" not in one.log.inner_text()
+        assert "mia (web page)" not in one.log.inner_text()
         other.page.reload()
         one.page.reload()
         other.settled()

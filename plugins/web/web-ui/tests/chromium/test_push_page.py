@@ -64,12 +64,12 @@ def test_switch_registers_the_worker_and_a_push_shows_only_the_chat(
     page.wait_for_timeout(1000)
     made.open("/")
     assert _shown(page) == [["Hookline", message["body"], "Q"]]
-    closing = {**message, "body": "Answered by web:mia", "closes": "yes"}
+    closing = {**message, "body": "Answered by mia (web page)", "closes": "yes"}
     page.goto("about:blank")
     deliver(closing)
     page.wait_for_timeout(1000)
     made.open("/")
-    assert _shown(page) == [["Hookline", "Answered by web:mia", "Q"]]
+    assert _shown(page) == [["Hookline", "Answered by mia (web page)", "Q"]]
     page.bring_to_front()
     deliver(closing)
     page.wait_for_timeout(1000)

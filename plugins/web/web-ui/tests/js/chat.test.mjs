@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Chat } from "../../src/hookline_web_ui/static/js/chat.js";
 
+const ANN = "ann (web page)";
 const TEXT = "Some words, one after the other.";
 const words = TEXT.match(/\S+\s*/g);
 const user = { seq: 1, turn: "t", role: "user", created: 1, message_id: "m" };
@@ -135,20 +136,20 @@ test("a question opens, and closes with who answered", () => {
   const choices = [{ id: "once", label: "Allow once", style: "" }];
   chat.apply({ type: "question", ts: 1, id: "q", kind: "approval", text: "?", choices });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "other", choice: "Allow once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "other", choice: "Allow once", label: "Allow once", by: "web:ann", by_name: ANN });
   assert.equal(chat.question.id, "q");
-  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Allow once", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "q", choice: "Allow once", label: "Allow once", by: "web:ann", by_name: ANN });
   assert.equal(chat.question, null);
-  assert.match(chat.items.at(-1).text, /web:ann answered: Allow once/);
+  assert.match(chat.items.at(-1).text, /^ann \(web page\) answered: Allow once$/);
 });
 
 test("an answered question keeps its place after a reload", () => {
   const chat = new Chat("s");
-  const answers = [{ question: "q", choice: "Deny", by: "web:ann", at: 15 }];
+  const answers = [{ question: "q", choice: "Deny", label: "Deny", by: "web:ann", by_name: ANN, at: 15 }];
   const said = (seq, role, created) => ({ seq, role, created, turn: "t", blocks: [] });
   const messages = [said(1, "user", 10), said(2, "assistant", 11), said(3, "assistant", 20)];
   chat.load({ cursor: "b.1", messages, answers });
-  assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, "web:ann denied this.", 3]);
+  assert.deepEqual(chat.items.map((one) => one.text ?? one.seq), [1, 2, `${ANN} denied this.`, 3]);
 });
 
 test("the answer to a question of the model is shown only as a message", () => {
@@ -170,12 +171,12 @@ test("of two open questions the older is shown, and then the other", () => {
   const chat = new Chat("s");
   for (const id of ["one", "two"]) chat.apply({ type: "question", ts: 1, id, kind: "approval" });
   assert.equal(chat.question.id, "one");
-  chat.apply({ type: "answered", ts: 2, question: "one", state: "answered", choice: "Deny", words: "not now", by: "web:ann" });
+  chat.apply({ type: "answered", ts: 2, question: "one", state: "answered", choice: "Deny", label: "Deny", words: "not now", by: "web:ann", by_name: ANN });
   assert.equal(chat.question.id, "two");
-  chat.apply({ type: "answered", ts: 3, question: "two", state: "expired", choice: null, words: "", by: null });
+  chat.apply({ type: "answered", ts: 3, question: "two", state: "expired", choice: null, label: "", words: "", by: null, by_name: "" });
   assert.equal(chat.question, null);
   const texts = chat.items.map((one) => one.text);
-  assert.deepEqual(texts, ["web:ann denied this: not now", "The question has expired."]);
+  assert.deepEqual(texts, [`${ANN} denied this: not now`, "The question has expired."]);
 });
 
 test("a parked turn can be stopped, and begins again", () => {

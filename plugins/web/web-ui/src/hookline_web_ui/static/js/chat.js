@@ -272,8 +272,8 @@ export class Chat {
   }
 
   /** @param {any} answer */
-  placeAnswer({ question, state, choice, label, words, by, at }) {
-    const text = outcome({ state, choice, label: label ?? choice, words, by, mine: by === this.person });
+  placeAnswer({ question, state, choice, label, words, by, by_name, at }) {
+    const text = outcome({ state, choice, label, words, by: by_name, mine: by === this.person });
     this.place(Object.assign(base("notice", `q${question}`, at), { text, tone: "quiet" }));
   }
 

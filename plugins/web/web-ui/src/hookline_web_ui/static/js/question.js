@@ -114,9 +114,9 @@ export function QuestionDock({ question, answer, showAll, problem }) {
       <h2>${approval ? t("Allow this command?") : t("Question")}</h2>
       ${question.expires && html`<${Countdown} expires=${question.expires} />`}
     </div>
-    ${approval && html`<div class="dock-why">${why}</div>`}
+    ${approval && html`<div class="dock-why" tabindex="0">${why}</div>`}
     <div class="dock-body" tabindex="0">
-      ${question.asker && question.asker !== person() && html`<p class="quiet small"><${Visible} text=${t("For {person} in chat {chat}", { person: question.asker, chat: question.chat })} /></p>`}
+      ${question.asker && question.asker !== person() && html`<p class="quiet small"><${Visible} text=${t("For {person} in chat {chat}", { person: question.asker_name, chat: question.chat_name })} /></p>`}
       ${question.preview && html`<pre class="command"><${Command} text=${whole?.preview ?? question.preview} marks=${question.marks} /></pre>`}
       ${!approval && why}
     </div>
