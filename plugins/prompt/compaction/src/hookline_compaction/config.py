@@ -45,7 +45,7 @@ class CompactionConfig(BaseModel):
         0.75,
         gt=0,
         lt=1,
-        title="Sufficient without a summary",
+        title="No summary below (share of the threshold)",
         description=(
             "If old tool results, shortened, bring it below this share of the threshold, no "
             "summary is made."

@@ -15,10 +15,7 @@ class ContextRefsConfig(BaseModel):
         description="Maximum characters shown of a file.",
     )
     file_max_bytes: int = Field(
-        524_288,
-        ge=1,
-        title="File size limit (bytes)",
-        description="Maximum bytes of a file (512 KB).",
+        524_288, ge=1, title="File size (bytes)", description="Maximum bytes of a file (512 KB)."
     )
     folder_max_entries: int = Field(
         200,

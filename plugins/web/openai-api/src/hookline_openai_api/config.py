@@ -10,7 +10,7 @@ class OpenAIApiConfig(BaseModel):
 
     session_headers: list[str] = Field(
         default=["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id"],
-        title="Chat id headers",
+        title="Chat ID headers",
         description="Headers in which clients send the id of the chat.",
     )
     keep_days: float = Field(
@@ -31,6 +31,6 @@ class OpenAIApiConfig(BaseModel):
         default=25_000_000,
         ge=1,
         le=100_000_000,
-        title="File size limit (bytes)",
+        title="File size (bytes)",
         description="Maximum bytes of a file.",
     )
