@@ -68,6 +68,28 @@ def test_page_needs_login(harness: Callable[..., Harness]) -> None:
     h.run(story())
 
 
+class Misnamed(Plugin):
+    """A route whose words in the log name what its path has not."""
+
+    @hookimpl
+    def register_routes(self, register: Callable[[Route], None]) -> None:
+        register(Route("POST", "/things/{id}", lambda request: {}, log="changed {thing}"))
+
+
+def test_route_with_words_that_cannot_be_filled_in_is_refused(
+    harness: Callable[..., Harness], caplog: pytest.LogCaptureFixture
+) -> None:
+    h = harness(Misnamed, *web_plugins(), config=WEB)
+
+    async def story() -> None:
+        async with listening(h) as site, site.client() as owner:
+            assert (await owner.post("/misnamed/things/1")).status_code == 404
+            assert (await owner.get("/people")).status_code == 200
+
+    h.run(story())
+    assert "'changed {thing}' may only name parameters of its path" in caplog.text
+
+
 @pytest.mark.slow
 def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) -> None:
     h = harness(*web_plugins(), config=WEB)

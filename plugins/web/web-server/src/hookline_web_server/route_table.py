@@ -129,6 +129,10 @@ def _route_error(entry: RouteEntry) -> str | None:
         return "its path must start with a slash and contain no // or ?"
     if route.method == MOUNT and "{" in entry.path:
         return "an application cannot be mounted at a path with parameters"
+    try:
+        route.log.format_map({name: "" for name, *_ in _PIECE.findall(entry.path)})
+    except (LookupError, ValueError, AttributeError):
+        return f"its log {route.log!r} may only name parameters of its path, such as {{id}}"
     return None
 
 
