@@ -151,7 +151,8 @@ def test_parser_takes_linear_time_up_to_its_limit(name: str, piece: str) -> None
     parse, limit, _ = PARSERS[name]
     text = (piece * (limit // len(piece) + 1))[:limit]
     small = min(seconds(parse, text[: limit // 4]) for _ in range(2))
-    assert seconds(parse, text) < MAX_RATIO * max(small, MIN_SECONDS)
+    limit_seconds = MAX_RATIO * max(small, MIN_SECONDS)
+    assert any(seconds(parse, text) < limit_seconds for _ in range(3))  # the machine may be busy
 
 
 def test_names_are_found_in_a_result_in_a_time_that_hardly_grows_with_their_number() -> None:

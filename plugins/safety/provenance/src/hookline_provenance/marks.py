@@ -36,8 +36,6 @@ MIN_HASHED_BYTES = 4
 """Bytes of a file that is known by its content: an empty list or object is in many files."""
 TELLING_WORDS, TELLING_CHARS = 5, 40
 """A file's name of so many words or characters can say something to who reads it in a list."""
-MIN_TELLING_CHARS = 2 * TELLING_WORDS - 1
-"""Characters of the shortest such name."""
 _WORD = re.compile(r"[^\W_]+")
 _OF_GIT = frozenset({"index", "FETCH_HEAD", "ORIG_HEAD", "HEAD"})
 """Files in ``.git`` that hold no content, and that reading commands write."""

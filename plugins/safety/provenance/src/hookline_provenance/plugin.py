@@ -358,7 +358,7 @@ class Provenance(Plugin[ProvenanceConfig]):
             await self.writes.of(paths) if paths else (),
             ran,
             readable or (),
-            await self.writes.names_in(result.text),
+            await self.writes.names_in(result.text, fresh=bool(paths) or not tool.read_only),
         )
         origins = merge_origins(result.origins, read)
         if not tool.read_only:

@@ -28,7 +28,7 @@ from hookline_hookspecs import (
 )
 from hookline_hookspecs.file_origins import BackgroundCommands
 
-from .marks import INERT, MIN_TELLING_CHARS, FileCheck, Marks
+from .marks import INERT, FileCheck, Marks
 
 MARK_SECONDS = 90 * 86_400.0
 """Seconds after which a call's time, and a file that it wrote, are forgotten."""
@@ -159,11 +159,13 @@ class Writes:
 
         return await asyncio.to_thread(look)
 
-    async def names_in(self, text: str) -> tuple[Origin, ...]:
-        """The origins of the names in a text that sessions from outside gave to files."""
-        if len(text) < MIN_TELLING_CHARS:  # the store need not be read
-            return ()
-        return (await self.marks()).names_in(text)
+    async def names_in(self, text: str, *, fresh: bool) -> tuple[Origin, ...]:
+        """The origins of the names in a text that sessions from outside gave to files.
+
+        Without ``fresh``, for a call that lists no files, what was known last is enough.
+        """
+        marks = await self.marks() if fresh or not self._version else self._marks
+        return marks.names_in(text)
 
     async def marks(self) -> Marks:
         """What is known now; other processes write to the same store."""
