@@ -27,6 +27,7 @@ def _facts(memory: Any) -> int:
         ("Ana wohnt in Köln", "Ana wohnt in Ulm"),
         ("用户住在杭州。", "用户住在上海"),
         ("O usuário mora em Lisboa", "O usuário mora no Porto"),
+        ("O usuário trabalha no banco", "O usuário trabalha na escola"),
         ("The user prefers dark mode", "User prefers light mode."),
         ("Uses dark mode", "uses LIGHT mode"),
         ("用户喜欢深色模式", "用户喜欢浅色模式。"),

@@ -57,9 +57,9 @@ class _VerbPhrase:
 
 def compare_claims(old: str, new: str) -> Contradiction | None:
     """Return how ``new`` contradicts ``old``; None if it does not."""
-    if negations(old) != negations(new):
+    if _negations(old) != _negations(new):
         return Contradiction.DOUBTFUL if _positive(old) == _positive(new) else None
-    if negations(new):
+    if _negations(new):
         return None
     before, after = fact_form(old), fact_form(new)
     if kinds := differ_in_values(old, new):
@@ -111,6 +111,14 @@ def _differ_in_numbers(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
         return False
     different = [word for pair in zip(old, new, strict=True) if pair[0] != pair[1] for word in pair]
     return all(any(char.isdigit() for char in word) for word in different)
+
+
+def _negations(fact: str) -> list[str]:
+    """The words that negate a fact: in Portuguese, `mora no Porto` says where someone lives."""
+    text = f" {' '.join(fact.casefold().split())} "
+    for phrase in _verb_phrases():
+        text = text.replace(phrase.text, " ") if " no " in phrase.text else text
+    return negations(text)
 
 
 def _positive(fact: str) -> tuple[str, ...]:
