@@ -104,9 +104,11 @@ server:servere rejse:rejser dag:dage adgangskode:adgangskoder fejl:fejlen bog:bo
 ház:házak ház:házban könyv:könyvek jelszó:jelszavak számla:számlák kiszolgáló:kiszolgálók
 fájl:fájlok ügyfél:ügyfelek megbeszélés:megbeszélések autó:autót hiba:hibák város:városban
 """,
+    # `dom` first: each search adds a reply "done", which is taken for a form of it.
     "pl": """
-książka:książki serwer:serwery serwer:serwera hasło:hasła faktura:faktury spotkanie:spotkania
-klient:klientów plik:pliki błąd:błędy samochód:samochody dom:domu umowa:umowy projekt:projektów
+dom:domu książka:książki serwer:serwery serwer:serwera hasło:hasła faktura:faktury
+spotkanie:spotkania klient:klientów plik:pliki błąd:błędy samochód:samochody umowa:umowy
+projekt:projektów
 """,
     "fi": """
 talo:talot talo:talossa kirja:kirjat salasana:salasanat lasku:laskut palvelin:palvelimet
