@@ -165,8 +165,7 @@ def test_menus_take_the_focus_and_escape_gives_it_back(window: New) -> None:
         opener = one.page.get_by_role("button", name=button).first
         opener.focus()
         one.page.keyboard.press("Enter")
-        one.until("() => document.activeElement.closest('[popover]') !== null")
-        assert one.page.evaluate(focused) == "Rename"
+        one.until(f"() => ({focused}) === 'Rename'")
         assert one.page.evaluate("document.activeElement.matches(':focus-visible')")
         one.page.keyboard.press("Escape")
         assert one.page.evaluate(focused) == button
