@@ -99,8 +99,8 @@ def describe(error: BaseException, deadline: float | None = None) -> str:
 def error_location(error: BaseException) -> str:
     """Return `` (FILE:LINE)`` of the innermost frame of the plugin's own code, if any.
 
-    Core, hookspecs and the import system are left out: an error that they raise is told where the
-    plugin called them.
+    Core, hookspecs and the import system are left out: an error that they raise is located
+    where the plugin called them.
     """
     found, trace = "", error.__traceback__
     while trace is not None:

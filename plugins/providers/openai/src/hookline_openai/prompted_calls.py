@@ -1,4 +1,4 @@
-"""Finds calls in notations that prompts ask for: ReAct, and elements named as a tool.
+"""Finds calls in notations that prompts ask for: ReAct, and elements named after a tool.
 
 Nothing marks them but the name of an offered tool, so a call counts only if it begins a line
 outside of code, its arguments fit the tool's schema, and the prose does not call it an example.

@@ -1,4 +1,4 @@
-"""Reads ``<read_file><path>a.py</path></read_file>``: an element named as a tool, as Cline asks
+"""Reads ``<read_file><path>a.py</path></read_file>``: an element named after a tool, as Cline asks
 models for."""
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ MAX_HASHED_BYTES = 16 * 2**20
 MIN_HASHED_BYTES = 4
 """Bytes of a file that is known by its content: an empty list or object is in many files."""
 TELLING_WORDS, TELLING_CHARS = 5, 40
-"""A file's name of so many words or characters can say something to who reads it in a list."""
+"""A file's name of so many words or characters can tell something to whoever reads it in a list."""
 _WORD = re.compile(r"[^\W_]+")
 _OF_GIT = frozenset({"index", "FETCH_HEAD", "ORIG_HEAD", "HEAD"})
 """Files in ``.git`` that hold no content, and that reading commands write."""
@@ -253,7 +253,7 @@ class FileCheck:
 
 
 def is_telling(name: str) -> bool:
-    """True if a file's name can say something to who reads it in a list of files."""
+    """True if a file's name can tell something to whoever reads it in a list of files."""
     words = _words(os.path.splitext(name)[0])  # noqa: PTH122
     return len(words) >= TELLING_WORDS or len(" ".join(words)) >= TELLING_CHARS
 
