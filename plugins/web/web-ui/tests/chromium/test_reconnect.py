@@ -23,6 +23,13 @@ def answer(one: Window) -> str:
     return str(texts[-1]) if texts else ""
 
 
+def memory(one: Window) -> float:
+    """The megabytes that the page's objects take."""
+    wire = one.page.context.new_cdp_session(one.page)
+    wire.send("HeapProfiler.collectGarbage")
+    return float(wire.send("Runtime.getHeapUsage")["usedSize"]) / 1e6
+
+
 def wait_for(one: Window, words: int) -> None:
     one.until(
         "n => ((document.querySelector('article[data-role=assistant]')?.innerText ?? '')"
@@ -50,6 +57,7 @@ def test_huge_reply_is_drawn_completely(window: New) -> None:
     words = HUGE.replace("**", "").replace("`", "").split()
     for _ in range(2):
         one.settled()
+        assert memory(one) < 20
         assert answer(one).split() == words
         assert one.log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight") < 2
         one.page.reload()

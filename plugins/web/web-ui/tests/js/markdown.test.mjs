@@ -8,7 +8,7 @@ function drawn(node) {
   if (node == null || node === false) return "";
   if (Array.isArray(node)) return node.map(drawn).join("");
   if (typeof node !== "object") return String(node);
-  if (typeof node.type !== "string") return `<code>${node.props.text}</code>`;
+  if (typeof node.type !== "string") return "children" in node.props ? drawn(node.props.children) : `<code>${node.props.text}</code>`;
   const { children, ...props } = node.props;
   const shown = ["dir", "src", "href", "open", "data-reference", "data-note"]
     .filter((name) => props[name] !== undefined)

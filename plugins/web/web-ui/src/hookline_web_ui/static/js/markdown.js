@@ -29,7 +29,7 @@ export class StreamedMarkdown {
     this.shown = new Set();
     /** Return the files of the chat, which images may show. @type {() => any[]} */
     this.files = () => [];
-    /** Elements with {@link LOT} complete blocks each, which are laid out independently. @type {any[]} */
+    /** {@link LOT} complete blocks each, which are laid out independently. @type {any[]} */
     this.lots = [];
     /** @type {any[]} */
     this.whole = [];
@@ -103,20 +103,23 @@ export class StreamedMarkdown {
       this.lots.push(this.lot(this.whole));
       this.whole = [];
     }
-    this.whole.push(block);
+    this.whole.push(html`<${Kept}>${block}</${Kept}>`);
   }
 
   /** @param {any[]} blocks */
   lot(blocks) {
-    return html`<div class="lot" key=${this.lots.length}>${blocks}</div>`;
+    return html`<${Kept} key=${this.lots.length}><div class="lot">${blocks}</div></${Kept}>`;
   }
 
-  /** The elements to draw; those of complete blocks are the same objects each time. */
+  /** What to draw; complete blocks are the same objects each time. */
   get nodes() {
     const lots = [...this.lots, this.lot([...this.whole, ...this.last])];
     return this.notes?.texts.size ? [...lots, footnotes(this.notes, this.images)] : lots;
   }
 }
+
+/** What is not drawn again while it is the same object: preact compares components only, not elements. @param {{children: any}} props */
+const Kept = ({ children }) => children;
 
 const LOT = 12;
 /** A paragraph of more than twice as many characters is drawn in pieces. */
