@@ -20,6 +20,12 @@ def test_new_file_gets_its_folders(bench):
     assert (bench.root / "a/b/c.txt").read_bytes() == b"x\ny\n"
 
 
+def test_byte_order_mark_is_not_doubled(bench):
+    for name in ("first", "second"):
+        bench("write_file", path="a.csv", content=f"\ufeff{name};x\n")
+        assert (bench.root / "a.csv").read_text("utf-8") == f"\ufeff{name};x\n"
+
+
 def test_new_file_has_the_mode_the_umask_gives(bench):
     old = os.umask(0o027)
     try:

@@ -121,7 +121,10 @@ class WriteTarget:
         return disk.replace(self.paths, self.real, data, self.before)
 
     def _with_file_newlines(self, content: str) -> str:
-        """``content`` with the file's line endings, unless it has its own ``\\r\\n``."""
+        """``content`` without a second mark, and with the file's line endings, unless it has its
+        own ``\\r\\n``."""
+        if self.form.mark:
+            content = content.removeprefix("\ufeff")
         if "\r\n" in content or self.form.newline == "\n":
             return content
         return content.replace("\n", self.form.newline)
