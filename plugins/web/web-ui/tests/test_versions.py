@@ -43,6 +43,24 @@ def test_what_is_allowed_in_a_chat_is_allowed_in_its_versions(play: Any) -> None
     play(story)
 
 
+def test_refused_version_leaves_the_chat_as_it_is(play: Any) -> None:
+    async def story(owner: Person) -> None:
+        session = new()
+        await owner.say(session, "one")
+        found = await owner.settled(session)
+        body = {"id": new(), "message_id": new(), "before": found["messages"][0]["seq"]}
+        for text, status in (("x" * 400_001, 413), (" ", 400)):
+            await owner.ask(
+                "POST", f"/sessions/{session}/versions", status, json=body | {"text": text}
+            )
+        assert (await owner.get(f"/sessions/{session}"))["versions"] == []
+        await owner.get(f"/sessions/{body['id']}", 404)
+        await owner.ask("POST", f"/sessions/{session}/versions", 201, json=body)
+        await owner.settled(body["id"])
+
+    play(story)
+
+
 def test_version_has_the_mode_of_its_chat(play: Any) -> None:
     async def story(owner: Person) -> None:
         session = new()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hookline_hookspecs import Host, SessionBranches
+from hookline_hookspecs import Host, Inspection, SessionBranches
 from hookline_hookspecs.web import Identity, Problem, t
 
 from .branch import message_before
@@ -47,12 +47,19 @@ class Versions:
             raise Problem(400, "bad_request", "files must be a list of ids.")
         said, turn = await message_before(self._host, row["id"], body.get("before"))
         files: list[str] = []
-        if not await self._host.storage.fetch("version", id=new):
+        is_new = not await self._host.storage.fetch("version", id=new)
+        if is_new:
             await self._copy(who, row["id"], str(new), body["before"], edited=text is not None)
             copies = await self._files.again(who, row["id"], turn, kept)
             files = [one["id"] for one in copies]
         message = {"message_id": body.get("message_id"), "text": said if text is None else text}
-        accepted = await self._sender.message(who, str(new), {**message, "files": files})
+        try:
+            accepted = await self._sender.message(who, str(new), {**message, "files": files})
+        except Problem:
+            if is_new:
+                await self._host.services[Inspection].delete_session(str(new))
+                await self._host.storage.execute("forget_version", id=new)
+            raise
         return str(accepted["session"])
 
     async def _copy(
