@@ -39,6 +39,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "notes.txt").write_text("old\n")
     (folder / "inner").mkdir()
     (folder / "inner" / "data.csv").write_text("a,b\n1,2\n")
+    for codec in ("utf-16", "cp1252"):
+        (folder / f"{codec}.csv").write_text("Größe;Stück\nzwölf;fünf\n", codec)
     (folder / ".env").write_text("KEY=secret")
     (folder / "page.html").write_text("<script>parent.x=1</script>")
     (folder / "away").symlink_to("/etc")
@@ -175,6 +177,9 @@ def test_files_are_listed_read_and_compared(play: Any, project: Path) -> None:
         assert (await owner.get(f"{base}/before?path=notes.txt"))["text"] == "old\n"
         assert (await owner.get(f"{base}/text?path=notes.txt"))["text"] == "new\n"
         assert (await owner.get(f"{base}/text?path=inner/data.csv"))["as"] == "table"
+        for codec in ("utf-16", "cp1252"):
+            found = await owner.get(f"{base}/text?path={codec}.csv")
+            assert found["text"] == "Größe;Stück\nzwölf;fünf\n"
 
     play(story)
 

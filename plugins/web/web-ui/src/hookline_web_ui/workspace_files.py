@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import mimetypes
 import os
 import re
@@ -18,6 +19,7 @@ from hookline_hookspecs import Host
 from hookline_hookspecs.paths import Paths
 from hookline_hookspecs.web import Identity, Problem, t
 from hookline_hookspecs.workspaces import FileChanges, FileHistory, Workspaces
+from hookline_textmatch import legacy_encoding
 
 from .session_owner import is_mine
 from .session_reader import SessionReader
@@ -215,6 +217,8 @@ def described(file: BinaryIO, name: str) -> dict[str, Any]:
     suffix = PurePosixPath(name).suffix.lower()
     how = SHOWN.get(suffix, "text")
     text = _text(data) if how not in ("image", "pdf") or suffix == ".svg" else None
+    if how == "table" and text is None:
+        text = _legacy_text(data)
     if how == "text" and text is None:
         how = "binary"
     cut = size > len(data) and text is not None
@@ -282,6 +286,15 @@ def _text(data: bytes) -> str | None:
         if error.start >= len(data) - 3:  # a character that is cut at the end
             return data[: error.start].decode("utf-8")
         return None
+
+
+def _legacy_text(data: bytes) -> str | None:
+    """Return the beginning of a table as spreadsheets save it, in UTF-16 or an older encoding."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        return None
+    return data.decode(legacy_encoding(data, cut=True).codec, "replace")
 
 
 def mime_of(path: str) -> str:

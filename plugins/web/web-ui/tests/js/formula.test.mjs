@@ -45,5 +45,6 @@ test("prices are no formulas, and delimiters are kept apart", () => {
 
 test("the cells of a table may be quoted", () => {
   assert.deepEqual(tableRows('a,b\r\n"1, ""2""","x\ny"\n', ","), [["a", "b"], ['1, "2"', "x\ny"]]);
-  assert.deepEqual(tableRows("a\tb", "\t"), [["a", "b"]]);
+  assert.deepEqual(tableRows("a,b\tc", "\t"), [["a,b", "c"]]);
+  assert.deepEqual(tableRows('\ufeff"a;b,c,d";e\r1;2\r'), [["a;b,c,d", "e"], ["1", "2"]]);
 });

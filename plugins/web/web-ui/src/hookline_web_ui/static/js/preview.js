@@ -40,12 +40,18 @@ export function attachedFile({ id, name }) {
 export const ChangeBadge = ({ change }) =>
   change ? html`<span class=${`badge change-${change}`}>${CHANGES[/** @type {"added"} */ (change)]}</span>` : null;
 
+/** The separator that is most frequent in a line, outside quotes. @param {string} line */
+const separatorOf = (line, count = (/** @type {string} */ one) => line.replace(/"[^"]*"/g, "").split(one).length) =>
+  [",", ";", "\t"].reduce((best, one) => (count(one) > count(best) ? one : best));
+
 /**
  * The cells of a table in a text. Quoted cells may hold separators and line breaks.
- * @param {string} text @param {string} separator
+ * @param {string} source @param {string} [separator]
  * @returns {string[][]}
  */
-export function tableRows(text, separator) {
+export function tableRows(source, separator) {
+  const text = source.replace(/^\uFEFF+/, "").replace(/\r\n?/g, "\n");
+  separator ??= separatorOf(text.split("\n", 1)[0]);
   const rows = [];
   let [row, cell, quoted] = [/** @type {string[]} */ ([]), "", false];
   for (let at = 0; at < text.length && rows.length <= MAX_ROWS; at += 1) {
@@ -59,7 +65,7 @@ export function tableRows(text, separator) {
       row.push(cell);
       cell = "";
     } else if (one === "\n") {
-      rows.push([...row, cell.replace(/\r$/, "")]);
+      rows.push([...row, cell]);
       [row, cell] = [[], ""];
     } else cell += one;
   }
@@ -69,9 +75,7 @@ export function tableRows(text, separator) {
 
 /** @param {{text: string, name: string}} props */
 function Table({ text, name }) {
-  const first = text.split("\n", 1)[0];
-  const separator = name.endsWith(".tsv") ? "\t" : first.split(";").length > first.split(",").length ? ";" : ",";
-  const [head = [], ...rows] = tableRows(text, separator);
+  const [head = [], ...rows] = tableRows(text, name.endsWith(".tsv") ? "\t" : undefined);
   const cells = (/** @type {string[]} */ row, /** @type {string} */ tag) =>
     row.slice(0, MAX_COLUMNS).map((cell) => html`<${tag} dir="auto"><${Visible} text=${cell} /></${tag}>`);
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${t("Table")}>
