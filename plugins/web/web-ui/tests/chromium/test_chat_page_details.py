@@ -157,7 +157,18 @@ def test_file_can_be_dropped_anywhere_on_the_page(window: New) -> None:
 
 @pytest.mark.slow
 def test_draft_of_new_chat_survives_navigation(window: New) -> None:
-    one = window().open()
+    one = window()
+    held: list[Any] = []
+    one.page.route("**/api/state", lambda route: held.append(route), times=1)
+    one.page.goto(one.url, wait_until="domcontentloaded")
+    one.page.keyboard.type("not lost while the page loads")  # n and t are shortcuts elsewhere
+    one.until("() => document.querySelector('[data-theme-switch][title]')")
+    while not held:
+        one.page.wait_for_timeout(20)
+    held[0].continue_()
+    one.box.wait_for()
+    one.page.keyboard.type(", nor then")
+    assert one.box.input_value() == "not lost while the page loads, nor then"
     one.box.fill("half a thought")
     one.page.get_by_text("Activity", exact=True).click()
     one.page.get_by_role("link", name="Sessions").click()

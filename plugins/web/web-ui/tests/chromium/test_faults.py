@@ -23,6 +23,10 @@ MODEL = [
         "tools": [{"name": "bash", "arguments": {"command": "rm -rf a"}}],
         "repeat": True,
     },
+    {
+        "when": "remove both",
+        "tools": [{"name": "bash", "arguments": {"command": f"rm -rf {name}"}} for name in "bc"],
+    },
     {"when": "first question", "text": "first answer", "repeat": True},
     {"when": "second question", "text": "second answer", "repeat": True},
     {"when": ".", "text": "answered", "repeat": True},
@@ -52,8 +56,9 @@ def queue_two(one: Window) -> Any:
 def test_queued_message_can_be_removed_and_edited(window: New) -> None:
     one = window().open()
     queue = queue_two(one)
-    queue.get_by_role("button", name="Remove “queued first”").click()
+    queue.get_by_role("button", name="Remove “queued first”").dblclick()
     queue.get_by_text("queued first").wait_for(state="detached")
+    assert one.log.locator(".note").count() == 0
     queue.get_by_role("button", name="Edit “queued second”").click()
     queue.wait_for(state="detached")
     one.until("() => document.querySelector('.composer textarea').value === 'queued second'")
@@ -88,6 +93,23 @@ def test_approval_of_stopped_turn_is_closed(window: New) -> None:
     assert group.count() == 0
     link = one.page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox")
     assert "open question" not in link.inner_text()
+
+
+@pytest.mark.slow
+def test_double_click_answers_one_question(window: New) -> None:
+    one = window().open()
+    one.say("remove both")
+    one.page.locator(".dock").get_by_text("rm -rf b").wait_for()
+    allow = one.button("Allow once")
+    allow.click()
+    one.page.locator(".dock").get_by_text("rm -rf c").wait_for()
+    at = allow.bounding_box()
+    one.page.mouse.move(at["x"] + 9, at["y"] + 9)
+    one.page.mouse.down(click_count=2)
+    one.page.mouse.up(click_count=2)
+    allow.press("Enter")  # a key or a click of its own does
+    one.settled()
+    assert one.log.get_by_text("You answered: Allow once").count() == 2
 
 
 @pytest.mark.slow

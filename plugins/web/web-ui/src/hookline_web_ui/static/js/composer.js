@@ -32,6 +32,13 @@ export function keepDraft(id, draft) {
   }
 }
 
+/** Keep what was typed while the page loaded. @param {string} id @param {any} area @returns {boolean} whether it has the focus */
+export function keepAhead(id, area) {
+  const { text, files } = readDraft(id);
+  if (area.value) keepDraft(id, { text: [text, area.value].filter(Boolean).join("\n\n"), files });
+  return document.activeElement === area;
+}
+
 /**
  * @param {{
  *   id: string, known: boolean, running: boolean, enterSends: boolean, limits: {file: number, text: number},

@@ -2,7 +2,7 @@
 import { html, render, useState } from "../vendor/preact.js";
 import { ApiError, call } from "./api.js";
 import { Chat } from "./chat.js";
-import { Composer, keepDraft } from "./composer.js";
+import { Composer, keepAhead, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
 import { N_, t } from "./i18n.js";
 import { OpenQuestions } from "./inbox_count.js";
@@ -276,25 +276,26 @@ async function edit(item) {
     actions.editing = actions.editing === item.key ? "" : item.key;
     return changed();
   }
-  try {
-    const made = await call("POST", address("/branch"), { before: item.seq });
+  return make("/branch", { before: item.seq }, (made) => {
     keepDraft(made.id, { text: made.text, files: made.files });
     shell.go(`/chat/${encodeURIComponent(made.id)}`);
-  } catch (error) {
-    showError(error);
-  }
+  });
 }
 
 /** Send a message in another form, or have it answered again. @param {number} before @param {object} [reworded] */
-async function newVersion(before, reworded = {}) {
-  const body = { id: uuid(), message_id: uuid(), before, ...reworded };
-  try {
-    const made = await call("POST", address("/versions"), body);
+const newVersion = (before, reworded = {}) =>
+  make("/versions", { id: uuid(), message_id: uuid(), before, ...reworded }, (made) => {
     actions.editing = "";
-    await open(made.id);
-  } catch (error) {
-    showError(error);
-  }
+    return open(made.id);
+  });
+
+let making = false;
+/** Make a copy of the chat, but only one at a time. @param {string} path @param {object} body @param {(made: any) => any} show */
+async function make(path, body, show) {
+  if (making) return;
+  making = true;
+  await call("POST", address(path), body).then(show).catch(showError);
+  making = false;
 }
 
 /** Show another version of the chat. @param {string} id */
@@ -451,8 +452,10 @@ async function begin() {
   if (/** @type {any} */ (server.voice).speak) actions.speak = speak;
   import("./settings.js").then((one) => ((parts.Settings = one.Settings), draw()), () => {});
   // People can start to write now; the chat itself may still be loading.
+  const focused = keepAhead(main.dataset.session ?? "", main.querySelector("textarea"));
   main.replaceChildren();
   render(html`<${App} />`, main);
+  if (focused) focus(".composer textarea"); // at once, so that the next key is not a shortcut
   stream.begin(chat.cursor || server.cursor);
   takeShared().catch(showError);
   await first;

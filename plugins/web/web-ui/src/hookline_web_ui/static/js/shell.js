@@ -88,6 +88,8 @@ const shortcuts = [
   { keys: "g", does: N_("Go to navigation"), run: focusNavigation },
   { keys: "t", does: N_("Change theme"), run: nextTheme },
 ];
+/** Buttons that ignore the second click of a double click. */
+const ONCE = "[data-question] button, .queue button, .stop, .broke button, .message footer > button";
 const SINGLE_KEYS = "hookline-single-keys";
 
 function focusNavigation() {
@@ -275,6 +277,14 @@ export function begin() {
   rememberTheme();
   labelThemeButtons();
   addEventListener("keydown", pressed);
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    // By the second click, another question, message or answer may be in the place of the first.
+    if (event.detail > 1 && target.closest(ONCE)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (target.closest("[data-theme-switch]")) nextTheme();

@@ -118,7 +118,7 @@ export function Log({ chat, actions, earlier, empty }) {
     actions.again();
   });
   useLayoutEffect(() => {
-    const watcher = new ResizeObserver(() => (was.current.follow ? toEnd() : stay()));
+    const watcher = new ResizeObserver(() => (was.current.follow || log.current.scrollHeight <= log.current.clientHeight ? toEnd() : stay()));
     watcher.observe(log.current);
     watcher.observe(log.current.firstElementChild);
     return () => watcher.disconnect();
