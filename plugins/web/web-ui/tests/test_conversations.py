@@ -68,10 +68,13 @@ def test_two_chats_have_separate_questions(play: Any) -> None:
             session: await owner.until(session, lambda found: found["question"])
             for session in (one, two)
         }
+        ids = [asked[session]["question"]["id"] for session in (one, two)]
+        assert ids == await _inbox(owner)
         wrong = {"question": asked[one]["question"]["id"], "choice": "No"}
         await owner.ask("POST", f"/sessions/{two}/answer", 404, json=wrong)
         await owner.say(two, "2")
         found = await owner.settled(two, 2)
+        assert [ids[0]] == await _inbox(owner)
         assert [text_of(each) for each in found["messages"]][-2:] == ["No", "answered"]
         still = await owner.get(f"/sessions/{one}")
         assert still["question"]["id"] == asked[one]["question"]["id"]
@@ -79,8 +82,14 @@ def test_two_chats_have_separate_questions(play: Any) -> None:
         await owner.ask("POST", f"/sessions/{one}/answer", 202, json=press)
         found = await owner.settled(one, 2)
         assert [text_of(each) for each in found["messages"]][-2:] == ["Yes", "answered"]
+        assert await _inbox(owner) == []
 
     play(story)
+
+
+async def _inbox(person: Person) -> list[str]:
+    """The ids of the questions in a person's inbox that turns have ended with."""
+    return [one["id"] for one in (await person.get("/state"))["questions"] if one["ends_turn"]]
 
 
 @pytest.mark.long

@@ -131,7 +131,7 @@ class Api:
                 "share": await self._pages.shared_links.may_share(who.name),
                 "settings": (await self._pages.people_settings.read(who.name)).model_dump(),
                 "voice": voice,
-                "questions": await self._pages.questions.inbox(who),
+                "questions": await self._pages.reader.inbox(who),
                 "limits": {"file": MAX_FILE_BYTES, "text": MAX_MESSAGE_CHARS},
                 "version": version("hookline"),
             }

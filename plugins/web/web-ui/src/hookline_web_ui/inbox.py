@@ -55,7 +55,7 @@ class Inbox:
     async def show(self, request: RequestLike) -> Response:
         """``GET /inbox``, or ``/inbox?show=ID`` with all of a question."""
         whole = query_params(request).get("show", "")
-        questions = await self._pages().questions.inbox(identity(request), whole=whole)
+        questions = await self._pages().reader.inbox(identity(request), whole=whole)
         for one in questions:
             one["name"] = await session_name(self._pages().host, one["session"])
         return await self._front.html.inbox(request, questions)

@@ -11,7 +11,7 @@ from hookline_hookspecs.web import Identity, Problem, t, translate
 
 from .files import Files
 from .live_turns import LiveTurns
-from .page_language import translated_answer, translated_ending
+from .page_language import translated_answer, translated_ending, translated_question
 from .questions import PageQuestions, question_json
 from .session_names import first_words, person_text
 from .session_owner import CHANNEL, chat_of, conversation, is_mine, is_uuid, may_see, visible
@@ -21,6 +21,8 @@ ASIDE_RETENTION_SECONDS = 7 * 86400.0
 """Seconds for which core keeps commands and their answers."""
 MAX_ASIDES = 200
 """The newest commands of a session to show with their answers."""
+MAX_ENDED_WITH_QUESTION = 50
+"""Chats whose last turn ended with a question to show in the inbox, the newest."""
 SETTING_PREFIX = "setting-"
 """Begins the message ids of commands that the message box sends."""
 PARKED = 2
@@ -330,6 +332,14 @@ class SessionReader:
             for row in await self._storage.fetch("answers", **within, limit=MAX_ASIDES)
         ]
 
+    async def inbox(self, who: Identity, *, whole: str = "") -> list[dict[str, Any]]:
+        """Return the open questions that this person may answer, oldest first: those that wait for
+        an answer, then those that the last turns of their own chats ended with."""
+        asked = await self._storage.fetch("asked", mine=who.name, limit=MAX_ENDED_WITH_QUESTION)
+        return await self._questions.inbox(who, whole=whole) + [
+            translated_question(turn_question(row, row["turn"], who)) for row in reversed(asked)
+        ]
+
     async def title(self, session_id: str) -> str | None:
         """Return a session's title."""
         rows = await self._storage.fetch("title", id=session_id)
@@ -375,7 +385,12 @@ def turn_question(row: Row, turn: str, who: Identity) -> dict[str, Any]:
     except (ValueError, LookupError, TypeError):
         text, choices = "(The question cannot be read.)", []
     made = question_json(f"{turn}-reply", row["id"], "clarify", text, choices)
-    return made | {"ends_turn": True, "may_answer": is_mine(who, (row["channel"], row["chat_id"]))}
+    return made | {
+        "chat": f"{row['channel']}:{row['chat_id']}",
+        "inbox": True,
+        "ends_turn": True,
+        "may_answer": is_mine(who, (row["channel"], row["chat_id"])),
+    }
 
 
 def _command(message_id: str, row: Row) -> str:

@@ -55,17 +55,20 @@ def test_command_in_new_chat_gets_one_reply(window: New, command: str) -> None:
 @pytest.mark.slow
 def test_answer_to_question_is_shown_once(window: New) -> None:
     one = window().open()
+    inbox = one.page.get_by_role("navigation", name="Main").get_by_role("link", name="Inbox")
     for said, press in (("ask me", "Yes"), ("ask me", "")):
         one.open("/").say(said)
         group = one.page.get_by_role("group", name="Question")
         group.wait_for()
         assert group.get_by_text("Tea?").count() == 1
+        inbox.get_by_text("1 open question").wait_for()
         assert one.log.locator(".md").get_by_text("Tea?").count() == 0
         if press:
             group.get_by_role("button", name=press, exact=True).click()
         else:
             one.say("Neither")
         one.settled(2)
+        inbox.get_by_text("1 open question").wait_for(state="detached")
         assert one.log.locator(".note").count() == 0
         assert one.log.locator("article[data-role=user]").count() == 2
         assert one.log.locator(".md").get_by_text("Tea?").count() == 1

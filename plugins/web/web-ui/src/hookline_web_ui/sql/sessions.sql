@@ -35,6 +35,18 @@ WHERE (:mine IS NULL OR (s.channel = 'web' AND s.chat_id = :mine))
                   WHERE o.root = v.root AND t.updated > s.updated)
 ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
+-- The sessions of a person whose last turn ended with a question, the oldest question first.
+-- name: asked
+SELECT s.id, s.channel, s.chat_id, s.question,
+       (SELECT t.id FROM turns t WHERE t.session_id = s.id ORDER BY t.number DESC LIMIT 1) AS turn
+FROM sessions s LEFT JOIN web_ui_versions v ON v.id = s.id
+LEFT JOIN web_ui_places p ON p.id = COALESCE(v.root, s.id)
+WHERE s.channel = 'web' AND s.chat_id = :mine AND s.kind = 'chat' AND s.ended IS NULL
+  AND s.question IS NOT NULL AND COALESCE(p.archived, 0) = 0
+  AND NOT EXISTS (SELECT 1 FROM web_ui_versions o JOIN sessions t ON t.id = o.id
+                  WHERE o.root = v.root AND t.updated > s.updated)
+ORDER BY s.updated DESC LIMIT :limit;
+
 -- The pattern is for LIKE, escaped with a backslash.
 -- name: found
 SELECT s.id, s.channel, s.chat_id, s.kind, s.title, s.model, s.created, s.updated, s.turns, s.ended,

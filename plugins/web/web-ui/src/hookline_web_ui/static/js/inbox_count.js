@@ -27,7 +27,15 @@ export class OpenQuestions {
   /** @param {any} event */
   apply(event) {
     if (event.type === "question" && event.inbox && event.may_answer) this.byId.set(event.id, event);
-    else if (event.type !== "answered" || !this.byId.delete(event.question)) return;
+    else if (event.type === "answered") {
+      if (!this.byId.delete(event.question)) return;
+    } else {
+      // A new turn answers the question that the last one ended with; so does putting the chat away.
+      const over = event.state === "running" || event.deleted || event.row?.archived;
+      const ended = [...this.byId.values()].filter((one) => one.ends_turn && one.session === event.session);
+      if (!over || !ended.length) return;
+      for (const one of ended) this.byId.delete(one.id);
+    }
     if (event.type === "answered") closeNotification(event.question);
     this.draw();
   }
