@@ -32,5 +32,5 @@ def plain_name(id_: str) -> str:
 
 
 def named(id_: str) -> Named:
-    """Return a table cell for a person or a chat ``CHANNEL:ID``, with the id as its tooltip."""
+    """Return a table cell for a person or a chat ``CHANNEL:ID``, with the id behind a press."""
     return Named(plain_name(id_), id_)

@@ -41,7 +41,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name for people, with the id that commands and files use as its tooltip."""
+    """A name for people, which is pressed to see the id that commands and files use."""
 
     text: str
     id: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hookline.testing.pages import PERSON, PageClient
-from hookline_hookspecs.web import Problem, Redirect, View
+from hookline_hookspecs.web import Problem, Redirect, View, named
 
 from .test_provenance import make as make
 
@@ -22,13 +22,13 @@ def test_trust_is_given_and_taken_back(make: Make, tmp_path: Path) -> None:
     assert isinstance(site.post("/trust/add", {"what": "https://B.example/x"}), Redirect)
     view = site.get("/trust")
     assert [row.cells for row in view.parts[0].rows] == [
-        ["a.example", "config.yaml"],
-        ["b.example", "web:owner"],
+        ["a.example", named("config.yaml")],
+        ["b.example", named("web:owner")],
     ]
     action = view.parts[0].rows[1].actions[0]
     assert site.post(action.path, dict(action.fields)).tone == "good"
     assert site.post(action.path, dict(action.fields)).tone == "warning"
-    for wrong in ("", "*", "x" * 400):
+    for wrong in ("", "*", "x" * 400, "not a host"):
         shown = site.post("/trust/add", {"what": wrong})
         assert isinstance(shown, View)
         assert shown.status == 422

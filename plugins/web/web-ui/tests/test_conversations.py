@@ -89,7 +89,11 @@ def test_two_chats_have_separate_questions(play: Any) -> None:
 
 async def _inbox(person: Person) -> list[str]:
     """The ids of the questions in a person's inbox that turns have ended with."""
-    return [one["id"] for one in (await person.get("/state"))["questions"] if one["ends_turn"]]
+    found = [one["id"] for one in (await person.get("/state"))["questions"] if one["ends_turn"]]
+    page = await person.client.get("/inbox", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert all(f'data-question="{one}"' in page.text for one in found)
+    return found
 
 
 @pytest.mark.long

@@ -206,9 +206,10 @@ def test_times_numbers_and_control_characters_are_formatted() -> None:
         ("", ""),
     ],
 )
-def test_person_or_chat_is_named_in_words_with_its_id_as_tooltip(id_: str, name: str) -> None:
+def test_person_or_chat_is_named_in_words_with_its_id_behind_a_press(id_: str, name: str) -> None:
     page = render_page(Table(["A"], [Row([named(id_)])]))
-    assert f'<span title="{id_}">{name}</span>' in page
+    shown = f"<summary>{name}</summary><code>{id_}</code>" if name != id_ else f">{name}</td>"
+    assert shown in page
 
 
 def test_short_steps_are_folded_so_that_long_ones_stand_out() -> None:

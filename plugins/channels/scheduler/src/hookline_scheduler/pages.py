@@ -36,11 +36,13 @@ from hookline_hookspecs.web import (
     format_number,
     identity,
     path_param,
+    plain_name,
     query_params,
     read_form,
     t,
     tn,
 )
+from hookline_hookspecs.web import named as named_cell
 
 from . import job_text
 from .cron_text import describe_cron, describe_interval
@@ -216,7 +218,7 @@ def _row(job: Job, run: JobRun | None, now: float) -> Row:
     what = (
         f"{job_text.short(job.prompt)}{' ' + t('(from {names})', names=named(who)) if who else ''}"
     )
-    where = t(TERMINAL_LABEL) if job.chat.workspace else job.chat.name
+    where = t(TERMINAL_LABEL) if job.chat.workspace else named_cell(job.chat.name)
     cells: list[Cell] = [
         what,
         in_words := _in_words(job),
@@ -289,7 +291,7 @@ def _fields(
             errors.get("zone", ""),
         ),
         Field("chat", t("Chat"), "choice", given.get("chat", own.name), list(chats), t(CHAT_HELP),
-            labels={TERMINAL_LABEL: t(TERMINAL_LABEL)}),
+            labels={name: plain_name(name) for name in chats}),
     ]  # fmt: skip
 
 

@@ -147,13 +147,13 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
             kind,
             _title(name, one),
             " ".join(str(one.get("description", "")).split()),
-            one.get("default"),
+            _short(one.get("default")),
             name in required,
             choices,
             null,
             name in given,
             value,
-            known.get(name),
+            _short(known.get(name)),
         )
     for name in [key for key in given if key not in fields and key != "enabled"]:
         note = t("The plugin does not know this key.")
@@ -170,6 +170,11 @@ def setting_inputs(schema: Mapping[str, Any], written: Any, shown: Any) -> Itera
             given[name],
             known[name],
         )
+
+
+def _short(value: Any) -> Any:
+    """Return 30 for 30.0, and other values as they are."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _is_secret(name: str, field: Mapping[str, Any]) -> bool:

@@ -151,7 +151,7 @@ def _table(entries: Sequence[AuditEntry]) -> Table:
                     _kind_names().get(data["kind"], data["kind"]),
                     what,
                     Badge(t(VERDICTS.get(verdict, verdict)), TONES.get(verdict, "neutral")),
-                    named(data["approver"]),
+                    named(data["approver"]) if data["approver"] else None,
                 ],
                 detail=format_detail({**extra, **data["detail"]}, "\n"),
             )

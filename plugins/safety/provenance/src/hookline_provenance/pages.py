@@ -22,6 +22,7 @@ from hookline_hookspecs.web import (
     View,
     create_tables,
     identity,
+    named,
     read_form,
     t,
 )
@@ -52,7 +53,7 @@ class TrustPage:
 
     async def _view(self, wrong: Field | None = None) -> View:
         rows = [
-            Row([name, by], [_removal(name)] if by != "config.yaml" else [])
+            Row([name, named(by)], [_removal(name)] if by != "config.yaml" else [])
             for name, by in await self._trust.entries()
         ]
         help_ = t("A host (docs.example.com), a person (telegram:222) or a tool (tool NAME).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hookline_hookspecs import HooklineError, Host
@@ -11,6 +12,8 @@ from .taint import host_of
 
 MAX_NAME_CHARS = 300
 """Characters of a name."""
+_WITH_BLANKS = re.compile(r"tool \S+$|[a-z][\w-]*:\S")
+"""What may have blanks: a tool, and a person whose name has some."""
 
 
 class ChatTrust(BaseModel):
@@ -72,7 +75,8 @@ class Trust:
         Raises ``HooklineError`` for what is none.
         """
         name = _plain(what)
-        if not name or len(name) > MAX_NAME_CHARS or name in ("*", ".") or "*" in name:
+        is_known = " " not in name or _WITH_BLANKS.match(name)
+        if not name or len(name) > MAX_NAME_CHARS or name == "." or "*" in name or not is_known:
             raise HooklineError(
                 f"{what[:60]!r} cannot be trusted; name a host (docs.example.com), a person "
                 "(telegram:222) or a tool (tool NAME)"

@@ -305,6 +305,8 @@ def question_json(
         "asker": "",
         "inbox": False,
         "ends_turn": False,
+        "fields": [],
+        "takes_words": False,
     }
 
 

@@ -104,10 +104,10 @@ class HtmlRenderer:
             request, "inbox.html", 200, questions=questions, flash=self._shown_once(request)
         )
 
-    async def settings(self, request: RequestLike, view: View, *, chats: bool) -> Response:
-        """Return the page of a person's settings; with ``chats``, those of their chats too."""
+    async def settings(self, request: RequestLike, view: View) -> Response:
+        """Return the page of a person's settings."""
         flash = self._shown_once(request)
-        values = {"view": view, "flash": flash, "chats": chats}
+        values = {"view": view, "flash": flash}
         return await self._html(request, "settings.html", view.status, **values)
 
     async def shared(

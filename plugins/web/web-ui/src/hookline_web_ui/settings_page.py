@@ -28,6 +28,7 @@ from hookline_hookspecs.web import (
     Timestamp,
     View,
     identity,
+    plain_name,
     read_form,
     t,
 )
@@ -139,7 +140,7 @@ class SettingsPage:
             parts.append(_shared_links(links, t("Links that others share")))
         text = t("They apply in every browser in which you are signed in.")
         view = View(t("Your settings"), parts, text, status=422 if errors else 200)
-        return await self._front.html.settings(request, view, chats=chats)
+        return await self._front.html.settings(request, view)
 
     def _description(self, who: Identity) -> RoleDescription | None:
         permissions = self._pages().host.services.get(RolePermissions)
@@ -148,7 +149,7 @@ class SettingsPage:
 
 def _role(who: Identity, role: RoleDescription | None) -> list[Part]:
     """Who a person is and what they may do, in words."""
-    name = on_one_line(who.person, MAX_SHOWN_CHARS)
+    name = on_one_line(plain_name(who.person), MAX_SHOWN_CHARS)
     if role is None:
         return [Text(t("You are signed in as {name}.", name=name))]
     may = "\n".join(f"- {t(one)}" for one in role.may)

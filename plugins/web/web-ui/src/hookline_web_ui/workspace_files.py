@@ -200,13 +200,17 @@ class WorkspaceFiles:
 
 
 def _times(root: Path, files: Iterable[str]) -> dict[str, float]:
-    """When files were last written, Unix time in seconds, of the first :data:`MAX_ENTRIES`."""
+    """When files were last written, Unix time in seconds, of the first :data:`MAX_ENTRIES`.
+
+    Programs such as ``tar`` and ``cp -p`` set an earlier time of writing; then it is when they did.
+    """
     found = {}
     for path in islice(files, MAX_ENTRIES):
         try:
-            found[path] = (root / path).lstat().st_mtime
+            status = (root / path).lstat()
         except OSError:
             continue  # deleted
+        found[path] = max(status.st_mtime, status.st_ctime)
     return found
 
 

@@ -23,6 +23,8 @@ FILES = {
 }
 MANY = 12
 MAKES = f"mkdir made; for n in $(seq 10 {MANY + 9}); do echo $n > made/$n.txt; done"
+# An old time of writing, as tar leaves it.
+MAKES += "; touch -d 2001-01-01 made/*"
 SCRIPT = [
     {
         "when": "write it",

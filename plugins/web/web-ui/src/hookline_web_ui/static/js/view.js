@@ -80,7 +80,8 @@ function cell(value) {
     case "code":
       return html`<code><${Visible} text=${value.text} /></code>`;
     case "named":
-      return html`<span title=${spelled(value.id)}><${Visible} text=${value.text} /></span>`;
+      if (!value.id || value.id === value.text) return html`<${Visible} text=${value.text} />`;
+      return html`<details class="named"><summary><${Visible} text=${value.text} /></summary><code><${Visible} text=${value.id} /></code></details>`;
     case "timestamp":
       return html`<time>${clock(value.at)}</time>`;
     default:
