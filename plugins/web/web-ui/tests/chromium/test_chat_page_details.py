@@ -149,10 +149,16 @@ DROP = """() => {
 
 
 @pytest.mark.long
-def test_file_can_be_dropped_anywhere_on_the_page(window: New) -> None:
+def test_file_can_be_dropped_anywhere_on_the_page(window: New, tmp_path: Path) -> None:
     one = window().open()
     assert one.page.evaluate(DROP) == [True, True]  # else the browser opens it in place of the chat
     one.button("Remove dropped.txt").wait_for()
+    (tmp_path / "photos").mkdir()
+    wire = one.page.context.new_cdp_session(one.page)
+    data = {"items": [], "files": [str(tmp_path / "photos")], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        wire.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 300, "data": data})
+    one.page.get_by_text("“photos” cannot be read. Only files").wait_for()
 
 
 @pytest.mark.slow

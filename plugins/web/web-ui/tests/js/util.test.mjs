@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { StreamedMarkdown } from "../../src/hookline_web_ui/static/js/markdown.js";
-import { EventReader } from "../../src/hookline_web_ui/static/js/stream.js";
+import { EventReader, Stream } from "../../src/hookline_web_ui/static/js/stream.js";
 import * as util from "../../src/hookline_web_ui/static/js/util.js";
 import * as visible from "../../src/hookline_web_ui/static/js/visible.js";
 
@@ -173,4 +173,24 @@ test("another text replaces what was drawn", () => {
   growing.set("something else", false, 1);
   while (growing.text !== "something else") growing.set("something else", false, 1);
   assert.equal(plain(growing.nodes), plain(new StreamedMarkdown().set("something else").nodes));
+});
+
+test("a chat that loads while the stream is requested is followed", async () => {
+  const nothing = () => {};
+  const asked = [];
+  const browser = { document: { addEventListener: nothing }, navigator: {}, addEventListener: nothing, dispatchEvent: nothing };
+  for (const [name, value] of Object.entries(browser)) Object.defineProperty(globalThis, name, { value, configurable: true });
+  delete globalThis.BroadcastChannel;
+  const ended = new Promise((done) => {
+    const stream = new Stream({ event: nothing, state: done });
+    globalThis.fetch = (address, { signal }) => {
+      asked.push(new URLSearchParams(address.split("?")[1]).get("sessions"));
+      if (asked.length > 1) return Promise.resolve(new Response("{}", { status: 401 }));
+      setTimeout(() => stream.want({ chat: "boot.2" }));
+      return new Promise((_, fail) => signal.addEventListener("abort", fail));
+    };
+    stream.begin("boot.1");
+  });
+  assert.equal(await Promise.race([ended, new Promise((done) => setTimeout(done, 2000, "no second request").unref())]), "expired");
+  assert.deepEqual(asked, ["", "chat@boot.2"]);
 });

@@ -56,6 +56,12 @@ export async function call(method, path, body) {
   return response.json().catch(() => ({}));
 }
 
+/** Why a file did not reach the server: a browser does not tell if it cannot read it. @param {Blob} file @param {string} name */
+export async function unsent(file, name) {
+  const isReadable = await file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+  return new ApiError(0, isReadable ? {} : { message: t("“{name}” cannot be read. Only files can be sent, not folders.", { name }) });
+}
+
 /**
  * Upload a file and report progress, which `fetch` cannot do; hence XMLHttpRequest.
  * @param {string} id
@@ -78,7 +84,7 @@ export function upload(id, file, name, progress, signal) {
       if (request.status < 300) resolve(body);
       else reject(new ApiError(request.status, body.error ?? { message: t("The upload failed.") }));
     };
-    request.onerror = () => reject(new ApiError(0, {}));
+    request.onerror = () => unsent(file, name).then(reject);
     request.onabort = () => reject(new ApiError(0, { code: "aborted", message: t("Not sent.") }));
     signal.addEventListener("abort", () => request.abort());
     request.send(file);

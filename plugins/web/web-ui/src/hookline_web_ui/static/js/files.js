@@ -1,6 +1,6 @@
 /** The files of a chat's folder, in a panel beside the chat. @module */
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
-import { ApiError, call, errorFrom } from "./api.js";
+import { call, errorFrom, unsent } from "./api.js";
 import { t, tn } from "./i18n.js";
 import { ChangeBadge, Preview, attachedFile, workspaceFile } from "./preview.js";
 import { confirmed } from "./shell.js";
@@ -76,7 +76,7 @@ async function put(base, path, file, overwrite) {
   try {
     response = await fetch(address, { method: "PUT", body: file, credentials: "same-origin" });
   } catch {
-    throw new ApiError(0, {});
+    throw await unsent(file, path);
   }
   if (!response.ok) throw await errorFrom(response);
 }
@@ -88,7 +88,7 @@ async function uploadAll(/** @type {string} */ base, /** @type {string} */ folde
     try {
       await put(base, path, file, false);
     } catch (error) {
-      if (/** @type {ApiError} */ (error).code !== "exists") throw error;
+      if (/** @type {import("./api.js").ApiError} */ (error).code !== "exists") throw error;
       const sure = await confirmed(t("{path} exists already. Replace it?", { path }), t("Replace"), "danger");
       if (sure) await put(base, path, file, true);
     }

@@ -54,7 +54,8 @@ export class Stream {
     this.state = "";
     /** The sessions that each tab shows, with the cursors of their snapshots. @type {Map<string, object>} */
     this.sessionsByTab = new Map([[this.tab, {}]]);
-    this.requested = "";
+    /** The sessions of the last request; null before the first. @type {string|null} */
+    this.requested = null;
     this.covered = new Map(); // the sessions of the last stream; `last` does not apply to others
     this.wait = MIN_RETRY_MS;
     this.stop = new AbortController();
@@ -199,7 +200,7 @@ export class Stream {
 
   /** Restart the stream if it lacks a session. */
   changed() {
-    if (!this.leading || !this.requested && !this.state) return;
+    if (this.requested == null) return;
     const requested = this.requested.split(",");
     if ([...this.sessions().keys()].some((id) => !requested.includes(id))) this.restart();
   }
