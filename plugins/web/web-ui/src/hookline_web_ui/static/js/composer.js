@@ -90,7 +90,7 @@ export function Composer({ id, known, running, enterSends, limits, Recorder, set
   const ready = hasContent(draft) && !waiting && !blocked;
   const submit = (mode = running ? "queue" : "send") => {
     const { text, files } = now.current;
-    if (!ready || !hasContent(now.current)) return;
+    if (waiting || blocked || !hasContent(now.current)) return; // the last key may not be drawn yet
     if (text.length > limits.text) {
       setProblem(tn("The message is {n} character too long. Send it as a file.", "The message is {n} characters too long. Send it as a file.", text.length - limits.text));
       return;

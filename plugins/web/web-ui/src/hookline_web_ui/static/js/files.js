@@ -145,7 +145,7 @@ export function FilesPanel({ chat, place, stamp, asks, limit, show, close }) {
     onDragOver=${drag} onDragLeave=${drag} onDrop=${drag}
   >
     <header class="bar">
-      <h2 class="title" tabindex="-1" ref=${title} title=${listed?.root}>${t("Files")}${folder && html` <span class="quiet">${cut(folder, 28)}</span>`}</h2>
+      <h2 class="title" tabindex="-1" ref=${title}>${t("Files")}${folder && html` <span class="quiet">${cut(folder, 28)}</span>`}</h2>
       ${listed?.writable &&
       html`<input type="file" multiple hidden ref=${picker} onChange=${(/** @type {any} */ e) => (upload([...e.currentTarget.files]), (e.currentTarget.value = ""))} />
         <button type="button" onClick=${() => picker.current.click()}>${t("Upload")}</button>`}
@@ -170,6 +170,7 @@ export function FilesPanel({ chat, place, stamp, asks, limit, show, close }) {
           </ul>
           <h3>${t("All files")}</h3>`}
         <${Folder} ...${{ base, path: "", stamp: now, changes: changes.files, open: (/** @type {string} */ path) => show({ path }), tell: setListed }} />
+        ${listed?.root && html`<p class="quiet small">${t("Folder: {path}", { path: listed.root })}</p>`}
         ${listed?.writable && html`<p class="quiet small mouse">${t("Drop files here to add them to the folder.")}</p>`}
       </div>
     </div>

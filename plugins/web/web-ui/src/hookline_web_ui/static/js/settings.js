@@ -46,12 +46,12 @@ function Sandbox({ value, mine, choose }) {
     const isOperator = document.querySelector('.nav-main a[href="/plugins"]') != null;
     return isOperator ? html`<a href="/plugins/shell" class="fact bad" title=${title}>${name}</a>` : html`<span class="fact bad" title=${title}>${name}</span>`;
   }
-  return html`<label class="pick" title=${title}>
+  return html`<label class="pick">
     <span class="pick-label" aria-hidden="true">${t("Sandbox")}</span>
     <span class="pick-short" aria-hidden="true">${name}</span>
     <span class="pick-value" aria-hidden="true">${name}</span>
     <select aria-label=${t("Sandbox")} disabled=${!mine} value=${value} onChange=${(/** @type {any} */ e) => choose(e.currentTarget.value)}>
-      ${["default", "no-network"].map((one) => html`<option value=${one} selected=${one === value}>${SANDBOX[one][0]}</option>`)}
+      ${["default", "no-network"].map((one) => html`<option value=${one} selected=${one === value}>${SANDBOX[one].join(" · ")}</option>`)}
     </select>
   </label>`;
 }
@@ -158,9 +158,9 @@ export function Settings({ id, known, mine, stamp, fail }) {
     ${all.settings.map((/** @type {any} */ one) => {
       const names = one.choices.map((/** @type {any} */ choice) => choice.value);
       const choices = names.includes(one.value) ? one.choices : [{ value: one.value, about: "" }, ...one.choices];
-      const about = choices.find((/** @type {any} */ choice) => choice.value === one.value)?.about;
-      const more = one.name === "model" && all.window ? t("{size} tokens", { size: size(all.window) }) : "";
-      return html`<label class="pick" key=${one.name} title=${[`${LABELS[one.name]}: ${one.value}`, about, more].filter(Boolean).join(" · ")}>
+      const window = one.name === "model" && all.window ? t("{size} tokens", { size: size(all.window) }) : "";
+      const spoken = (/** @type {any} */ choice) => [choice.value, choice.about, choice.value === one.value && window].filter(Boolean).join(" · ");
+      return html`<label class="pick" key=${one.name}>
         <span class="pick-label" aria-hidden="true">${LABELS[one.name]}</span>
         <span class="pick-short" aria-hidden="true">${short(one.name, one.value)}</span>
         <span class="pick-value" aria-hidden="true">${one.value}</span>
@@ -168,7 +168,7 @@ export function Settings({ id, known, mine, stamp, fail }) {
           aria-label=${LABELS[one.name]} disabled=${!mine} value=${one.value}
           onChange=${(/** @type {any} */ e) => choose(one.name, e.currentTarget.value)}
         >
-          ${choices.map((/** @type {any} */ choice) => html`<option value=${choice.value} selected=${choice.value === one.value}>${choice.value}${choice.about ? ` · ${choice.about}` : ""}</option>`)}
+          ${choices.map((/** @type {any} */ choice) => html`<option value=${choice.value} selected=${choice.value === one.value}>${spoken(choice)}</option>`)}
         </select>
       </label>`;
     })}
