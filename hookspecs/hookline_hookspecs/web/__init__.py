@@ -9,7 +9,7 @@ server does not import it.
 """
 
 from .language import ENGLISH, N_, Language, format_number, language, speaking, t, tn, translate
-from .names import named, plain_name
+from .names import named, named_origins, plain_name
 from .requests import (
     FLASH,
     IDENTITY,
@@ -114,6 +114,7 @@ __all__ = [
     "identity",
     "language",
     "named",
+    "named_origins",
     "path_param",
     "plain_name",
     "query_params",

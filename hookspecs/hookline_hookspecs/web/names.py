@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..channels import TERMINAL
+from ..origins import Origin
+from ..stored_origins import named as named_sources
 from .language import N_, t
 from .views import Named
 
@@ -34,3 +37,8 @@ def plain_name(id_: str) -> str:
 def named(id_: str) -> Named:
     """Return a table cell for a person or a chat ``CHANNEL:ID``, with the id behind a press."""
     return Named(plain_name(id_), id_)
+
+
+def named_origins(origins: Sequence[Origin]) -> str:
+    """Return the sources of a text as people read them, outside ones first."""
+    return named_sources([replace(one, source=plain_name(one.source)) for one in origins])

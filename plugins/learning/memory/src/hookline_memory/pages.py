@@ -12,6 +12,7 @@ from typing import Any
 from hookline_hookspecs import Host, Origin, Page, Route, origins_from_json
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.chat_files import Chat
+from hookline_hookspecs.stored_origins import strangers
 from hookline_hookspecs.web import (
     N_,
     Action,
@@ -41,6 +42,7 @@ from hookline_hookspecs.web import (
     format_number,
     identity,
     named,
+    named_origins,
     plain_name,
     query_params,
     read_form,
@@ -53,7 +55,6 @@ from .errors import InvalidOperation
 from .facts import CATEGORIES
 from .memory_rows import MemoryRows
 from .operations import MAX_TTL_DAYS, Operation
-from .origins import author_note
 from .text import one_line
 
 ROWS_PER_PAGE = 50
@@ -325,11 +326,12 @@ def _profiles(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 def _from(row: Mapping[str, Any]) -> str | Link:
     """Who or what a row came from; a link to the session if it is known."""
-    others = author_note(origins_from_json(row.get("origins")))
+    origins = strangers(origins_from_json(row.get("origins")))
+    others = t("from {names}", names=named_origins(origins)) if origins else ""
     if not row["session"]:
         return others or (t("web page") if row["at"] else t("added by hand"))
     turn = t("turn {turn}", turn=row["turn"]) if row["turn"] else t("session")
-    text = f"{turn}, {others}" if others else turn
+    text = f"{turn} · {others}" if others else turn
     return Link(text, build_path("sessions", row["session"]))
 
 

@@ -39,7 +39,7 @@ def test_chat_is_cut_off_from_the_network_by_a_click(window: New) -> None:
     one.settled()
     assert one.said()[-1] == "connected"
     with one.page.expect_response("**/settings"):
-        sandbox.select_option("Sandbox without network")
+        sandbox.select_option("no-network")
     one.say("look again")
     one.settled(2)
     assert one.said()[-1] == "cut off"
@@ -50,12 +50,12 @@ def test_chat_is_cut_off_from_the_network_by_a_click(window: New) -> None:
     other = window(like=one).open()  # a new chat begins as configured, and can begin stricter
     sandbox = other.page.get_by_role("combobox", name="Sandbox")
     assert sandbox.input_value() == "default"
-    sandbox.select_option("Sandbox without network")
+    sandbox.select_option("no-network")
     other.say("look")
     other.settled()
     assert other.said()[-1] == "cut off"
     with other.page.expect_response("**/settings"):
-        sandbox.select_option("Sandbox")
+        sandbox.select_option("default")
     other.say("look again")
     other.settled(2)
     assert other.said()[-1] == "connected"

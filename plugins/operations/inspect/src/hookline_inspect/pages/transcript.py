@@ -8,9 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from hookline_hookspecs.web import N_, Group, Markdown, Part, TranscriptEntry, t
+from hookline_hookspecs import origins_from_json
+from hookline_hookspecs.stored_origins import strangers
+from hookline_hookspecs.web import N_, Group, Markdown, Part, TranscriptEntry, named_origins, t
 
-from ..sessions import block_text, from_others, session_name, shown_blocks
+from ..sessions import block_text, session_name, shown_blocks
 
 SPEAKERS = {
     "user": N_("You"),
@@ -35,7 +37,7 @@ def entries(messages: Sequence[Mapping[str, Any]]) -> Iterator[TranscriptEntry]:
         parts = [
             _part(block, names) for block in blocks if block["type"] != "text" or block.get("text")
         ]
-        origins = "".join(dict.fromkeys(from_others(block) for block in blocks))
+        origins = "".join(dict.fromkeys(_from_others(block) for block in blocks))
         who = f"{t(SPEAKERS.get(message['role'], message['role']))}{origins}"
         if entry is not None and (results or entry.who == who == SPEAKERS["assistant"]):
             entry = replace(entry, parts=[*entry.parts, *parts])
@@ -62,9 +64,20 @@ def _title(block: Mapping[str, Any], names: Mapping[str, str]) -> str:
     if block["type"] == "tool_call":
         return t("Call: {name}", name=block["name"])
     if block["type"] == "tool_result":
-        name = names.get(block.get("call_id", ""), "a tool")
-        return f"{name} {'result' if block.get('ok', True) else 'failed'}{from_others(block)}"
+        name = names.get(block.get("call_id", ""), "?")
+        is_ok = block.get("ok", True)
+        text = t("Result: {name}", name=name) if is_ok else t("Failed: {name}", name=name)
+        return text + _from_others(block)
     return str(block["type"]).capitalize()
+
+
+def _from_others(block: Mapping[str, Any]) -> str:
+    """Who wrote a block, if it was not the operator or the agent, to stand behind its title."""
+    try:
+        others = strangers(origins_from_json(block.get("origins")))
+    except (ValueError, TypeError):
+        return f" · {t('origin unreadable')}"
+    return f" · {t('from {names}', names=named_origins(others))}" if others else ""
 
 
 def markdown(session: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> str:
