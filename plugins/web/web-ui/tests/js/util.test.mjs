@@ -133,15 +133,35 @@ test("growing Markdown ends like Markdown drawn at once", () => {
   }
 });
 
-test("complete blocks are drawn once", () => {
+test("complete blocks are components that stay the same, which preact skips", () => {
   const growing = new StreamedMarkdown().set("one\n\ntwo\n\nthr");
-  const first = growing.nodes[0].props.children[0];
+  const begun = () => growing.nodes[0].props.children.props.children[0];
+  const first = begun();
+  assert.equal(typeof first.type, "function");
   growing.set("one\n\ntwo\n\nthree\n\nfour");
-  assert.equal(growing.nodes[0].props.children[0], first);
-  growing.set(`one\n\ntwo\n\nthree\n\nfour${"\n\nmore".repeat(100)}`);
+  assert.equal(begun(), first);
+  growing.set(`one\n\ntwo\n\nthree\n\nfour${"\n\nmore".repeat(1000)}`);
   const lot = growing.nodes[0];
+  assert.equal(typeof lot.type, "function");
   growing.set(`${growing.text} and more`, true);
   assert.equal(growing.nodes[0], lot);
+});
+
+test("a long list is drawn in pieces that count on", () => {
+  const items = Array.from({ length: 400 }, (_, n) => `${n + 3}. item **${n}**`);
+  const growing = new StreamedMarkdown();
+  for (let n = 20; n <= 400; n += 20) growing.set(items.slice(0, n).join("\n"), n === 400);
+  /** @type {any[]} */
+  const lists = [];
+  const find = (node) => (Array.isArray(node) ? node.forEach(find) : node?.type === "ol" ? lists.push(node) : node?.props && find(node.props.children));
+  find(growing.nodes);
+  assert.ok(lists.length > 1);
+  let next = 3;
+  for (const { props } of lists) {
+    assert.equal(props.start, next);
+    next += props.children.length;
+  }
+  assert.equal(next, 403);
 });
 
 test("long text drawn in pieces ends like text drawn at once", () => {

@@ -2,13 +2,15 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { copy } from "./copy.js";
 import { t } from "./i18n.js";
+import { Kept } from "./text.js";
 
 /** Draws diagrams; loaded for the first that is shown. @type {any} */
 let Drawn = null;
-const CHUNK = 4000;
-/** Longer code stays plain. */
-const MAX_COLOURED_CHARS = 30000;
-/** Milliseconds between two colourings of code that is being streamed, and more for long code. */
+/** Code is drawn and coloured in parts, which end at the first line end after so many characters. */
+const PART_CHARS = 4000;
+/** What follows stays plain. */
+const MAX_COLOURED_CHARS = 60000;
+/** Milliseconds between two colourings of code that is being streamed. */
 const COLOUR_INTERVAL = 200;
 /** The languages that `highlight.js` knows, which is loaded for the first of them. */
 export const COLOURED = new Set(
@@ -17,55 +19,71 @@ export const COLOURED = new Set(
   ),
 );
 
-/** The colourings, one after the other, each in a task of its own. @type {Promise<any>} */
-let queue = Promise.resolve();
+/** @param {string} text */
+function partsOf(text) {
+  const parts = [];
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = text.indexOf("\n", at + PART_CHARS) + 1 || text.length;
+    parts.push(text.slice(at, end));
+  }
+  return parts;
+}
 
-/** @param {() => string} text @param {string} language @returns {Promise<{text: string, node: any}>} */
-function coloured(text, language) {
-  const one = queue.then(async () => {
-    const { highlight } = await import("./highlight.js");
-    await new Promise((resolve) => setTimeout(resolve));
-    const now = text();
-    const parts = highlight(now, language).map((token) =>
-      token.kind ? html`<span class=${`code-${token.kind}`}>${token.text}</span>` : token.text,
-    );
-    return { text: now, node: html`<span key="coloured">${parts}</span>` };
-  });
-  queue = one.catch(() => {});
-  return one;
+/** @typedef {{text: string, mark: string, node: any}} Coloured a part, and the kinds and lengths of its tokens */
+
+/**
+ * Colour the first part that has changed.
+ * @param {string[]} parts @param {Array<{kind: string, text: string}>} tokens @param {Coloured[]} known
+ * @returns {Coloured[]|null} null if there is no such part
+ */
+function colourNext(parts, tokens, known) {
+  let next = 0; // the token that goes on
+  let used = 0; // characters of it that are in earlier parts
+  for (const [n, text] of parts.entries()) {
+    const spans = [];
+    for (let room = text.length; room; ) {
+      const token = tokens[next];
+      const piece = token.text.slice(used, used + room);
+      spans.push({ kind: token.kind, text: piece });
+      room -= piece.length;
+      used += piece.length;
+      if (used === token.text.length) [next, used] = [next + 1, 0];
+    }
+    const mark = spans.map((one) => one.kind + one.text.length).join();
+    if (known[n]?.text === text && known[n].mark === mark) continue;
+    const nodes = spans.map((one) => (one.kind ? html`<span class=${`code-${one.kind}`}>${one.text}</span>` : one.text));
+    return [...known.slice(0, n), { text, mark, node: html`<${Kept}>${nodes}</${Kept}>` }, ...known.slice(n + 1)];
+  }
+  return null;
 }
 
 /**
- * Long code has several text nodes, so that only the last one changes while it is streamed. The
- * colours follow the text a moment later.
+ * The colours follow the text a moment later, one part in a task.
  * @param {{text: string, language?: string}} props
  */
 export function CodeBlock({ text, language = "" }) {
-  const [done, setDone] = useState({ text: "", node: /** @type {any} */ (null) });
+  const [done, setDone] = useState({ whole: "", parts: /** @type {Coloured[]} */ ([]) });
   const [drawing, setDrawing] = useState(false);
   const current = useRef(text);
   const busy = useRef(false);
-  current.current = text;
+  current.current = text.slice(0, MAX_COLOURED_CHARS);
   useEffect(() => {
-    const known = COLOURED.has(language.toLowerCase()) && text.length <= MAX_COLOURED_CHARS;
-    if (busy.current || !known || done.text === text) return;
+    if (busy.current || done.whole === current.current || !COLOURED.has(language.toLowerCase())) return;
     busy.current = true;
-    const colour = () =>
-      coloured(() => current.current, language).then(
-        (made) => {
-          busy.current = false;
-          setDone(made);
-        },
-        () => {}, // the module could not be loaded: the code stays plain
-      );
-    if (done.text) setTimeout(colour, COLOUR_INTERVAL + text.length / 50);
-    else colour();
+    const colour = async () => {
+      const { highlight } = await import("./highlight.js"); // if it cannot be loaded, the code stays plain
+      await new Promise((resolve) => setTimeout(resolve, done.whole ? COLOUR_INTERVAL : 0));
+      const now = current.current;
+      const parts = colourNext(partsOf(now), highlight(now, language), done.parts);
+      busy.current = false;
+      setDone(parts ? { whole: "", parts } : { ...done, whole: now });
+    };
+    colour().catch(() => {});
   }, [text, language, done]);
-  const begins = text.startsWith(done.text) ? done : { text: "", node: null };
-  const chunks = [];
-  for (let at = begins.text.length; at < text.length; at += CHUNK) {
-    chunks.push(html`<span>${text.slice(at, at + CHUNK)}</span>`);
-  }
+  const parts = partsOf(text).map((part, n) => {
+    const known = part.startsWith(done.parts[n]?.text ?? part) ? done.parts[n] : undefined;
+    return html`<span class="part" key=${n}>${known?.node}${part.slice(known?.text.length ?? 0)}</span>`;
+  });
   const isDiagram = language.toLowerCase() === "mermaid";
   const toggle = async () => {
     Drawn ??= (await import("./diagram.js")).Diagram;
@@ -79,6 +97,6 @@ export function CodeBlock({ text, language = "" }) {
         ${t("Copy")}
       </button>
     </div>
-    ${drawing ? html`<${Drawn} key=${text} text=${text} />` : html`<pre tabindex="0"><code>${begins.node}${chunks}</code></pre>`}
+    ${drawing ? html`<${Drawn} key=${text} text=${text} />` : html`<pre tabindex="0"><code>${parts}</code></pre>`}
   </div>`;
 }

@@ -7,7 +7,7 @@ import { Lexer, html, useEffect, useState } from "../vendor/preact.js";
 import { CodeBlock } from "./code.js";
 import { t } from "./i18n.js";
 import { Footnotes, extensions } from "./markdown_extensions.js";
-import { picture } from "./text.js";
+import { Kept, picture } from "./text.js";
 import { outside } from "./util.js";
 import { otherHost, prose } from "./visible.js";
 
@@ -17,24 +17,13 @@ export class StreamedMarkdown {
     /** The text drawn so far. */
     this.text = "";
     this.done = false;
-    /** The offset of the last block. */
-    this.open = 0;
-    /** @type {any} link definitions, known once the text is complete */
-    this.links = null;
-    /** @type {Footnotes|null} known once the text is complete, as are the images */
-    this.notes = null;
-    /** @type {any[]} */
-    this.images = [];
     /** The ids of the images that are shown. @type {Set<string>} */
     this.shown = new Set();
     /** Return the files of the chat, which images may show. @type {() => any[]} */
     this.files = () => [];
-    /** {@link LOT} complete blocks each, which are laid out independently. @type {any[]} */
-    this.lots = [];
-    /** @type {any[]} */
-    this.whole = [];
     /** @type {any[]} */
     this.last = [];
+    this.restart();
   }
 
   /**
@@ -57,18 +46,12 @@ export class StreamedMarkdown {
     if (end < text.length) end = Math.max(text.lastIndexOf("\n", end) + 1, drawn + 1, end - room / 2);
     this.text = text.slice(0, end);
     let tokens = this.lex(this.open);
-    if (tokens.length === 1 && tokens[0].type === "paragraph") {
-      const begun = this.open;
-      for (let cut; (cut = seam(this.text, this.open)); this.open = cut) {
-        this.keep(this.lex(this.open, cut).map(vnode));
-      }
-      if (this.open > begun) tokens = this.lex(this.open);
-    }
+    const begun = this.open;
+    for (const cut of seams(tokens, this.text, begun)) this.keep(this.lex(this.open, cut).map(vnode), cut);
+    if (this.open > begun) tokens = this.lex(this.open);
     const settled = tokens.findLastIndex((token) => token.type !== "space");
     for (const token of tokens.slice(0, Math.max(settled, 0))) {
-      this.open += token.raw.length;
-      if (token.type === "space") continue;
-      this.keep(vnode(token));
+      this.keep(token.type === "space" ? null : vnode(token), this.open + token.raw.length);
     }
     this.last = tokens.slice(Math.max(settled, 0)).map(vnode);
     return this;
@@ -91,19 +74,30 @@ export class StreamedMarkdown {
   }
 
   restart() {
+    /** The offset of the last block. @type {number} */
     this.open = 0;
+    /** Complete blocks of about {@link LOT_CHARS} together, which are laid out independently. @type {any[]} */
     this.lots = [];
+    /** @type {number} */
+    this.lotBegan = 0;
+    /** @type {any[]} */
     this.whole = [];
-    [this.links, this.notes, this.images] = [null, null, []];
+    /** @type {any} link definitions, known once the text is complete */
+    this.links = null;
+    /** @type {Footnotes|null} known once the text is complete, as are the images */
+    this.notes = null;
+    /** @type {any[]} */
+    this.images = [];
   }
 
-  /** @param {any} block a complete block */
-  keep(block) {
-    if (this.whole.length === LOT) {
-      this.lots.push(this.lot(this.whole));
-      this.whole = [];
-    }
-    this.whole.push(html`<${Kept}>${block}</${Kept}>`);
+  /** @param {any} block a complete block @param {number} end its end */
+  keep(block, end) {
+    this.open = end;
+    if (block) this.whole.push(html`<${Kept}>${block}</${Kept}>`);
+    if (end - this.lotBegan < LOT_CHARS) return;
+    this.lots.push(this.lot(this.whole));
+    this.whole = [];
+    this.lotBegan = end;
   }
 
   /** @param {any[]} blocks */
@@ -118,27 +112,51 @@ export class StreamedMarkdown {
   }
 }
 
-/** What is not drawn again while it is the same object: preact compares components only, not elements. @param {{children: any}} props */
-const Kept = ({ children }) => children;
-
-const LOT = 12;
-/** A paragraph of more than twice as many characters is drawn in pieces. */
-const PIECE_CHARS = 6000;
+const LOT_CHARS = 4000;
+/** A paragraph or list of more than twice as many characters is drawn in pieces. */
+const PIECE_CHARS = 1500;
 
 /**
- * Return where to cut a very long paragraph that begins at `open`: before a word outside of code,
- * emphasis and links. Return 0 if it is short or cannot be cut.
+ * Where to cut the block that begins at `open`, if it is very long.
+ * @param {any[]} tokens @param {string} text @param {number} open @returns {Iterable<number>}
+ */
+function* seams([token, ...more], text, open) {
+  if (text.length - open < 2 * PIECE_CHARS || more.some((one) => one.type !== "space")) return;
+  if (token.type === "paragraph") for (let at = open; (at = seam(text, at)); ) yield at;
+  if (token.type !== "list") return;
+  let at = open;
+  for (const [n, item] of token.items.entries()) {
+    const counted = !token.ordered || item.raw.trimStart().startsWith(`${token.start + n}`);
+    if (counted && at - open >= PIECE_CHARS && text.length - at >= PIECE_CHARS) yield (open = at);
+    at += item.raw.length;
+  }
+}
+
+/** Marks that come in pairs; one between spaces or within a word is none of them. */
+const STRAY = /\\.|(?<=\s)[*_~](?=\s)|(?<=\w)_(?=\w)/g;
+const PAIRED = [/`/, /\*/, /_/, /~/, /\$/, /[[\]]/];
+
+/**
+ * Return where to cut a very long paragraph that begins at `open`: before a word, best after a
+ * sentence, and outside of code, emphasis and links if there is such a place. Return 0 if it is short.
  * @param {string} text @param {number} open
  */
 function seam(text, open) {
-  if (text.length - open < 2 * PIECE_CHARS) return 0;
-  for (let at = open + PIECE_CHARS; at > open + PIECE_CHARS / 2; at -= 40) {
-    const cut = text.lastIndexOf(" ", at) + 1;
-    const piece = text.slice(open, cut);
-    const pairs = ["`", "*", "_", "~", "["].every((mark) => piece.split(mark === "[" ? /[[\]]/ : mark).length % 2);
-    if (pairs && /\p{L}/u.test(text[cut])) return cut;
+  const rest = text.length - open;
+  if (rest < 2 * PIECE_CHARS) return 0;
+  const piece = text.slice(open, open + PIECE_CHARS + 1);
+  let any = 0;
+  for (const end of [". ", "。", " "]) {
+    for (let at = PIECE_CHARS; at > PIECE_CHARS / 2; at -= 40) {
+      const cut = piece.lastIndexOf(end, at - end.length) + end.length;
+      if (cut < PIECE_CHARS / 2) break;
+      if (!/\p{L}/u.test(piece[cut] ?? "")) continue;
+      const begun = piece.slice(0, cut).replace(STRAY, "");
+      if (PAIRED.every((mark) => begun.split(mark).length % 2)) return open + cut;
+      any ||= open + cut;
+    }
   }
-  return 0;
+  return rest > 4 * PIECE_CHARS ? any : 0;
 }
 const DEFINED = /^ {0,3}\[(?!\^)[^\]\n]+\]:.*$/gm;
 

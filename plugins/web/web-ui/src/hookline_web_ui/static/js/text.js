@@ -4,6 +4,9 @@ import { t } from "./i18n.js";
 import { difference, unified } from "./util.js";
 import { pieces } from "./visible.js";
 
+/** What is not drawn again while it is the same object: preact compares components only, not elements. @param {{children?: any}} props */
+export const Kept = ({ children }) => children;
+
 /** A text from outside, with what is invisible or misleading marked. @param {{text: string}} props */
 export function Visible({ text }) {
   return pieces(text).map((piece) =>

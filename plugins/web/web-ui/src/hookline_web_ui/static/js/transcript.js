@@ -75,25 +75,30 @@ function grow(items) {
 export function Log({ chat, actions, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
-  const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), top: 0, at: -1 });
-  /** Remember the visible message, to keep it in place while more is drawn above it. */
+  const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), place: 0, at: -1 });
+  const place = () => was.current.seen.getBoundingClientRect().top + log.current.scrollTop;
+  /** Remember what is visible, to keep it in place while more is drawn above it. */
   const note = () => {
     const { left, top, width } = log.current.getBoundingClientRect();
-    const [seen] = [8, 48, 120]
-      .map((y) => document.elementFromPoint(left + width / 2, top + y)?.closest(".column > article"))
+    [was.current.seen] = [8, 48, 120]
+      .map((y) => document.elementFromPoint(left + width / 2, top + y)?.closest(".part, .lot, .column > article"))
       .filter(Boolean);
-    Object.assign(was.current, { seen, top: seen?.getBoundingClientRect().top });
+    if (was.current.seen) was.current.place = place();
   };
   const stay = () => {
-    const { seen, top } = was.current;
-    if (!seen?.isConnected) return;
-    log.current.scrollTop += seen.getBoundingClientRect().top - top;
+    if (!was.current.seen?.isConnected) return;
+    const moved = place() - was.current.place;
+    was.current.place += moved;
+    log.current.scrollTop += moved;
     was.current.at = log.current.scrollTop;
   };
   const show = () => {
     const box = log.current;
     was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < FOLLOW_PIXELS;
-    if (box.scrollTop !== was.current.at) note();
+    if (box.scrollTop !== was.current.at) {
+      stay();
+      note();
+    }
     jump.current.hidden = was.current.follow;
     if (box.scrollTop < 200 && chat.more && !earlier) actions.earlier();
   };
