@@ -9,6 +9,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import count
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TERM"] = "xterm-256color"
     # Where no bytecode is written, each process compiles everything that it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if hasattr(config, "workerinput"):
         # The workers of xdist ignore Ctrl-C, and so would every process that they start.
         signal.signal(signal.SIGINT, lambda *_: None)

@@ -32,14 +32,14 @@ class CheckFailed(Exception):
 
 
 class CheckEnvironment:
-    """A virtual environment in a folder of its own, with an empty Hookline home beside it."""
+    """A virtual environment, in a folder of its own unless one is given, and an empty home."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: Path | None = None) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(parents=True)
         bin_folder = "Scripts" if os.name == "nt" else "bin"
-        self.bin = folder / "env" / bin_folder
+        self.bin = (shared or folder / "env") / bin_folder
 
     def run(self, *command: str | Path, cwd: Path | None = None) -> str:
         """What a command prints. Raises CheckFailed with its output when it fails."""
@@ -61,9 +61,11 @@ class CheckEnvironment:
         return done.stdout
 
     def install_wheels(self, *wheels: Path) -> None:
-        """Make the environment and install wheels, their dependencies from the index."""
-        self.run("uv", "venv", "--quiet", "--python", sys.executable, self.bin.parent)
-        self.run("uv", "pip", "install", "--quiet", "--python", self.bin.parent, *wheels)
+        """Install these wheels and what they depend on, from the index; remove all else."""
+        if not self.bin.exists():
+            self.run("uv", "venv", "--quiet", "--python", sys.executable, self.bin.parent)
+        into = ("--quiet", "--exact", "--python", self.bin.parent)
+        self.run("uv", "pip", "install", *into, *wheels)
 
     def python(self, *arguments: str) -> str:
         """What the environment's Python prints."""

@@ -1,7 +1,7 @@
 """Builds every dist and checks that each works with nothing else installed.
 
 A program, no test: ``PYTHONPATH=tests python -m meta.packaging_check``. It needs ``uv`` on the
-path and the package index; it takes about two minutes. Exit code 1 names what did not work.
+path and the package index; it takes some minutes. Exit code 1 names what did not work.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
 from meta import offline
 from meta.check_environment import CheckEnvironment, CheckFailed, expect
@@ -63,8 +64,20 @@ def check_core(environment: CheckEnvironment, wheels: dict[str, Path]) -> None:
     )
 
 
-def check_dist(environment: CheckEnvironment, wheels: dict[str, Path], dist: Dist) -> None:
-    """A wheel with core and what it depends on: it imports, loads, and can be switched on."""
+def check_dist(folder: Path, free: SimpleQueue[Path], wheels: dict[str, Path], dist: Dist) -> None:
+    """A wheel with core and what it depends on: it imports, loads, and can be switched on.
+
+    ``free`` are environments that checks use in turn: what the next one also needs stays, compiled.
+    """
+    shared = free.get()
+    try:
+        check_installed(CheckEnvironment(folder / dist.name, shared), wheels, dist)
+    finally:
+        free.put(shared)
+
+
+def check_installed(environment: CheckEnvironment, wheels: dict[str, Path], dist: Dist) -> None:
+    """``check_dist`` in one environment."""
     together = needed(dist)
     environment.install_wheels(wheels["hookline"], *(wheels[normal(one.name)] for one in together))
     environment.python("-c", IMPORT, dist.module)
@@ -114,8 +127,11 @@ def checks(folder: Path, wheels: dict[str, Path]) -> Iterator[tuple[str, Callabl
     yield "pip", partial(check_pip, CheckEnvironment(folder / "pip"))
     yield "archive", partial(offline.check, folder, next(iter(wheels.values())).parent)
     yield "core", partial(check_core, CheckEnvironment(folder / "core"), wheels)
+    free: SimpleQueue[Path] = SimpleQueue()
+    for number in range(WORKERS):
+        free.put(folder / f"shared-{number}")
     for dist in dists():
-        yield dist.name, partial(check_dist, CheckEnvironment(folder / dist.name), wheels, dist)
+        yield dist.name, partial(check_dist, folder, free, wheels, dist)
 
 
 def main() -> int:
