@@ -130,6 +130,7 @@ def test_operator_names_any_folder_that_a_chat_may_work_in(
             (f"{project}/notes.txt", "is not a folder"),
             ("~", "too large"),
             ("/", "too large"),
+            ("/root", "too large"),
             ("/etc", "belongs to the system"),
             ("/proc", "belongs to the system"),
             ("~/.ssh", "off limits"),

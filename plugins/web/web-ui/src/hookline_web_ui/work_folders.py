@@ -20,7 +20,8 @@ FOLDERS = "folders"
 MAX_FOLDERS = 20
 DEFAULT = ""
 """Stands for the folder that a chat has by default."""
-TOO_LARGE = ("/", "/home", "/opt", "/srv", "/usr", "/var", "/Applications", "/Users")
+HOMES = ("/home", "/Users")
+TOO_LARGE = (*HOMES, "/", "/root", "/opt", "/srv", "/usr", "/var", "/Applications")
 SYSTEM = (
     *("/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys"),
     *("/System", "/Library"),
@@ -80,7 +81,8 @@ class ChatFolders:
         if not folder.is_dir():
             return t("{folder} is not a folder.", folder=folder)
         home, person = self._host.home.resolve(), _real(Path("~"))
-        if folder in (person, *person.parents) or str(folder) in TOO_LARGE:
+        is_home = folder in (person, *person.parents) or str(folder.parent) in HOMES
+        if is_home or str(folder) in TOO_LARGE:
             return t("{folder} is too large to work in. Choose a folder in it.", folder=folder)
         if any(folder.is_relative_to(one) for one in SYSTEM):
             return t("{folder} belongs to the system.", folder=folder)
