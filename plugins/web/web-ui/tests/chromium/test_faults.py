@@ -107,9 +107,11 @@ def test_double_click_answers_one_question(window: New) -> None:
     one.page.mouse.move(at["x"] + 9, at["y"] + 9)
     one.page.mouse.down(click_count=2)
     one.page.mouse.up(click_count=2)
-    allow.press("Enter")  # a key or a click of its own does
+    one.button("Deny").press("Enter")  # a key or a click of its own does
     one.settled()
-    assert one.log.get_by_text("You answered: Allow once").count() == 2
+    assert one.log.get_by_text("You answered: Allow once").count() == 1
+    assert one.log.get_by_text("You denied this.").count() == 1
+    assert one.button("Regenerate").count() == 1  # despite the notices between its parts
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_several_chats_are_deleted_at_once(window: New) -> None:
     chats(one, "keep this", "drop one", "drop two")
     one.button("Organise").click()
     dialog = one.page.get_by_role("dialog", name="Organise chats")
-    for name in ("drop one", "drop two"):
+    for name in ("drop two", "drop one"):  # the open chat first
         dialog.get_by_role("checkbox", name=name).check()
     dialog.get_by_text("2 selected").wait_for()
     dialog.get_by_role("button", name="Delete").click()

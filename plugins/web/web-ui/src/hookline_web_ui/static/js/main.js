@@ -76,7 +76,7 @@ function receive(event, id, followed = true) {
   // The stream sends all events of this chat, from its snapshot on, once it follows it.
   if (event.session !== chat.id || !followed) return;
   if (event.type === "setting" || (event.type === "result" && event.turn == null)) settingsChanged += 1;
-  if (event.type === "session" && event.deleted) return shell.go("/");
+  if (event.type === "session" && event.deleted) return shell.leave();
   const next = event.row?.successor ?? (sent.has(event.message_id) && event.go);
   if (next) return shell.go(`/chat/${encodeURIComponent(next)}`);
   if (held) held.push([event, id]);

@@ -24,6 +24,12 @@ export function element(tag, attributes = {}, ...children) {
 /** @param {string} path */
 export const go = (path) => location.assign(path);
 
+/** Leave a chat that was deleted, but not while a dialog may be deleting more. */
+export function leave() {
+  const dialog = document.querySelector("dialog[open]");
+  dialog ? dialog.addEventListener("close", leave, { once: true }) : go("/");
+}
+
 const CLOSING = { method: "dialog", class: "actions" };
 
 /** Show a dialog. @param {string} label @param {...Node} children */
@@ -278,9 +284,8 @@ export function begin() {
   labelThemeButtons();
   addEventListener("keydown", pressed);
   document.addEventListener("click", (event) => {
-    const target = /** @type {Element} */ (event.target);
     // By the second click, another question, message or answer may be in the place of the first.
-    if (event.detail > 1 && target.closest(ONCE)) {
+    if (event.detail > 1 && /** @type {Element} */ (event.target).closest(ONCE)) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }

@@ -157,8 +157,9 @@ const isParked = (chat, item) =>
 function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @type {Chat} */ chat) {
   const item = items[n];
   if (item.role !== "assistant" || item.live || chat.turn?.id === item.turn || isParked(chat, item)) return false;
-  const next = items.slice(n + 1, n + 4).find((one) => one.kind === "message");
-  return next?.turn !== item.turn || next?.role !== "assistant";
+  let next = n + 1;
+  while (items[next] && items[next].kind !== "message") next += 1;
+  return items[next]?.turn !== item.turn || items[next]?.role !== "assistant";
 }
 
 /** @param {Item} item @param {Chat} chat @param {LogActions} actions @param {boolean} last */
