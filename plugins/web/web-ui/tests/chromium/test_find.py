@@ -41,7 +41,15 @@ def chats(one: Window, *texts: str) -> None:
 @pytest.mark.slow
 def test_palette_finds_chats_messages_pages_and_commands(window: New) -> None:
     one = window().open()
-    chats(one, "tell me about the whale", "a second chat")
+    chats(one, "tell me about the whale")
+    whale = one.page.url.rpartition("/")[2]
+    chats(one, "a second chat")
+    for change in ({"title": "Ocean giants"}, {"archived": True}):  # which takes it off the list
+        one.page.evaluate(
+            "([id, change]) => fetch(`/api/sessions/${id}`, {method: 'PATCH',"
+            " body: JSON.stringify(change), headers: {'Content-Type': 'application/json'}})",
+            [whale, change],
+        )
     for k in range(12):
         one.say(f"filler {k}")
         one.settled(k + 2)
@@ -59,6 +67,8 @@ def test_palette_finds_chats_messages_pages_and_commands(window: New) -> None:
     find("second", "a second chat")
     one.page.wait_for_url("**/chat/*")
     one.settled(13)
+    find("ocean", "Ocean giants")
+    one.page.wait_for_url(f"**/chat/{whale}")
     find("largest animal", "largest animal")
     one.page.wait_for_url("**/chat/*#m*")
     one.page.locator(".message.found").get_by_text("The blue whale").wait_for()

@@ -383,9 +383,10 @@ export class Chat {
     return text.startsWith(question.text) && item === this.items.findLast((one) => one.role === "assistant");
   }
 
-  /** The message that began a turn. @param {string|null|undefined} turn @returns {Item|undefined} */
-  beginning(turn) {
-    return this.items.find((one) => one.role === "user" && one.turn === turn && !one.steer && one.seq != null);
+  /** The sequences of the messages that began turns, by turn. @returns {Map<string|null|undefined, number>} */
+  beginnings() {
+    const begun = this.items.filter((one) => one.role === "user" && !one.steer && one.seq != null);
+    return new Map(begun.toReversed().map((one) => [one.turn, /** @type {number} */ (one.seq)]));
   }
 
   /** @param {string} id */
@@ -428,8 +429,7 @@ export class Chat {
     const owner = this.owners.get(fields.id);
     if (owner) owner.rev += 1;
     else if (this.turn && this.turn.id === turn && fields.name) {
-      const item =
-        this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0, ts);
+      const item = this.items.findLast((one) => one.live && one.turn === turn) ?? this.live(turn, 0, ts);
       item.blocks?.push({ type: "tool_call", id: fields.id });
       item.rev += 1;
       this.owners.set(fields.id, item);

@@ -39,8 +39,7 @@
 export const base = (kind, key, at) => ({ kind, key, at, rev: 0 });
 
 /** @param {string} id @returns {Tool} */
-export const fresh = (id) =>
-  ({ id, name: "", arguments: null, ok: null, text: "", seconds: null, diff: null });
+export const fresh = (id) => ({ id, name: "", arguments: null, ok: null, text: "", seconds: null, diff: null });
 
 /** @param {Item} item @param {string} text */
 export function setText(item, text) {

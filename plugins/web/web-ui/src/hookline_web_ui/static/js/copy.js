@@ -15,9 +15,7 @@ export function copyFormatted(event, text) {
   for (const one of whole.querySelectorAll("button, .code > .head")) one.remove();
   const types = { "text/plain": text, "text/html": new XMLSerializer().serializeToString(whole) };
   const blobs = Object.entries(types).map(([type, body]) => [type, new Blob([body], { type })]);
-  return tell(event.currentTarget, () =>
-    navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]),
-  );
+  return tell(event.currentTarget, () => navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]));
 }
 
 /** @param {HTMLElement} button @param {() => Promise<void>} action */

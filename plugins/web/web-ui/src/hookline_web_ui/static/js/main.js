@@ -98,8 +98,7 @@ function updateShell(event) {
   } else if (event.type === "answered") shell.changeRecent(id, { question: false });
 }
 
-const address = (/** @type {string} */ rest = "") =>
-  `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
+const address = (/** @type {string} */ rest = "") => `/api/sessions/${encodeURIComponent(chat.id)}${rest}`;
 
 let loading = false;
 /** The history has changed while the snapshot was loading. */
@@ -377,7 +376,7 @@ const actions = {
   ...{ edit, details, files, earlier, again: changed, speak: /** @type {any} */ (null), editing: "", open },
   reword: (/** @type {any} */ item, /** @type {string} */ text, /** @type {any[]} */ files) =>
     newVersion(item.seq, { text, files: files.map((one) => one.id) }),
-  regenerate: (/** @type {any} */ item) => newVersion(/** @type {number} */ (chat.beginning(item.turn)?.seq)),
+  regenerate: (/** @type {any} */ item) => newVersion(/** @type {number} */ (chat.beginnings().get(item.turn))),
   resend: deliver,
   discard: (/** @type {any} */ item) => {
     chat.forget(item.id);
@@ -398,9 +397,7 @@ function App() {
       <${Header} ...${{ chat, known, waiting: inbox.byId.size, titleOf: shell.titleOf, go: shell.go, files, share: server.share }} />
       ${open
         ? html`<${Trouble} error=${problem} again=${snapshot} />`
-        : html`<${Log}
-            ...${{ chat, actions, earlier: busy, empty: empty ? html`<${Empty} give=${give} />` : null }}
-          />`}
+        : html`<${Log} ...${{ chat, actions, earlier: busy, empty: empty ? html`<${Empty} give=${give} />` : null }} />`}
       <div class="foot-frame">
         <${Status} ...${{ chat, stream: ui.stream, expired: ui.expired }} />
         <${Queue} ...${{ queue: chat.queue, mine, take }} />
@@ -492,8 +489,7 @@ shell.addShortcuts([
 ]);
 
 /** @param {string} selector */
-const last = (selector) =>
-  /** @type {HTMLElement|undefined} */ ([...document.querySelectorAll(selector)].at(-1));
+const last = (selector) => /** @type {HTMLElement|undefined} */ ([...document.querySelectorAll(selector)].at(-1));
 const focus = (/** @type {string} */ selector) => last(selector)?.focus();
 const press = (/** @type {string} */ selector) => last(selector)?.click();
 

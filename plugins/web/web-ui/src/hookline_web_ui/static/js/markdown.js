@@ -316,9 +316,7 @@ function Formula({ raw, tex, display }) {
 function table(token) {
   /** @param {any} cell @param {number} n @param {string} tag */
   const one = (cell, n, tag) =>
-    html`<${tag} data-align=${token.align[n] || undefined} scope=${tag === "th" ? "col" : undefined}>
-      ${inner(cell.tokens)}
-    </${tag}>`;
+    html`<${tag} data-align=${token.align[n] || undefined} scope=${tag === "th" ? "col" : undefined}>${inner(cell.tokens)}</${tag}>`;
   return html`<div class="scroll" dir="auto" tabindex="0" role="group" aria-label=${t("Table")}>
     <table class="data">
       <thead>
@@ -329,9 +327,7 @@ function table(token) {
       <tbody>
         ${token.rows.map(
           (/** @type {any[]} */ row) =>
-            html`<tr>
-              ${row.map((cell, n) => one(cell, n, "td"))}
-            </tr>`,
+            html`<tr>${row.map((cell, n) => one(cell, n, "td"))}</tr>`,
         )}
       </tbody>
     </table>

@@ -104,6 +104,8 @@ export async function organise() {
     problem.textContent = "";
     for (const one of [...chosen.values()]) {
       await work(one).catch((error) => (problem.textContent = `${titleOf(one)}: ${error.message}`));
+      chosen.delete(one.id);
+      tell(); // how many are left
     }
     await load().catch((error) => (problem.textContent = error.message));
     loadRecent();

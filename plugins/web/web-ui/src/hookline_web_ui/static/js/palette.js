@@ -32,15 +32,15 @@ function compose(text) {
   go("/");
 }
 
+/** @param {any} session */
+const entry = (session) => ({ group: "Chats", title: titleOf(session), words: session.folder, about: session.updated ? clock(session.updated) : "" });
+
 /** @returns {Entry[]} what can be chosen without asking the server */
 function known() {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".nav-main a")]);
   return [
     { group: "Actions", title: t("New chat"), run: () => go("/") },
-    ...recentChats().map((one) => ({
-      ...{ group: "Chats", title: titleOf(one), words: one.folder, about: one.updated ? clock(one.updated) : "" },
-      run: () => go(address(one)),
-    })),
+    ...recentChats().map((one) => ({ ...entry(one), run: () => go(address(one)) })),
     ...links.map((link) => ({
       ...{ group: "Pages", title: link.querySelector("span")?.textContent ?? "", run: () => go(link.href) },
       about: link.closest("details")?.dataset.section ?? "",
@@ -51,14 +51,15 @@ function known() {
   ];
 }
 
-/** @param {string} typed @returns {Promise<Entry[]>} */
+/** Chats and messages of the server that are not known here. @param {string} typed @returns {Promise<Entry[]>} */
 async function messages(typed) {
   const { sessions } = await call("GET", `/api/sessions?limit=8&q=${encodeURIComponent(typed)}`);
   const roots = new Set();
+  const listed = new Set(recentChats().map((one) => one.id));
   return sessions
-    .filter((/** @type {any} */ one) => one.found && !roots.has(one.root) && roots.add(one.root))
+    .filter((/** @type {any} */ one) => (one.found || !listed.has(one.id)) && !roots.has(one.root) && roots.add(one.root))
     .map((/** @type {any} */ one) => ({
-      ...{ group: "Messages", title: spelled(near(one.found, typed)), about: titleOf(one) },
+      ...(one.found ? { group: "Messages", title: spelled(near(one.found, typed)), about: titleOf(one) } : entry(one)),
       run: () => go(address(one, one.found_seq == null ? "" : `#m${one.found_seq}`)),
     }));
 }

@@ -50,9 +50,7 @@ export async function showShare(session) {
   const attempt = async (work) => {
     button.setAttribute("disabled", "");
     status.textContent = "";
-    await work()
-      .then(draw)
-      .catch((error) => (status.textContent = error.message));
+    await work().then(draw).catch((error) => (status.textContent = error.message));
     button.removeAttribute("disabled");
   };
   const button = element("button", { type: "button", class: "primary", click: () => attempt(create) }, t("Create link"));

@@ -141,9 +141,7 @@ export class Stream {
       this.covered = sessions;
       this.setState("open");
       const reader = new EventReader();
-      const body = /** @type {ReadableStream} */ (response.body).pipeThrough(
-        new TextDecoderStream(),
-      );
+      const body = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream());
       const pieces = body.getReader(); // Safari has no asynchronous iteration of streams
       for (;;) {
         const { done, value: text } = await pieces.read();

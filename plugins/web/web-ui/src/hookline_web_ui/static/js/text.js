@@ -21,8 +21,7 @@ export const Quoting = ({ text }) =>
 /** @param {{diff: string|{before: string, after: string, name?: string}}} props */
 export function DiffView({ diff: given }) {
   const diff = typeof given === "string" ? { before: "", after: "", name: "" } : given;
-  const lines =
-    typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
+  const lines = typeof given === "string" ? unified(given) : difference(diff.before ?? "", diff.after ?? "");
   const signs = { add: "+ ", del: "- ", same: "  ", gap: "" };
   return html`<div
     class="diff" tabindex="0" role="group"

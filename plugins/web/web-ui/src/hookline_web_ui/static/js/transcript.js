@@ -28,9 +28,12 @@ import { SHEET, Written, writtenFiles } from "./written.js";
  * @property {() => void} again draw the log again
  */
 
+/** @param {Item} item @returns {string[]} */
+const texts = (item) => (item.blocks ?? []).filter((block) => block.type === "text").map((block) => block.text);
+
 /**
  * The drawn part of each answer.
- * @type {WeakMap<object, {texts: StreamedMarkdown[], behind: boolean, length: number}>}
+ * @type {WeakMap<object, {texts: StreamedMarkdown[], behind: boolean, length: number, rev: number}>}
  */
 const growing = new WeakMap();
 /** @type {WeakMap<object, {mark: string, vnode: any}>} */
@@ -53,11 +56,11 @@ function grow(items) {
   const files = () => items.flatMap((item) => item.files ?? []);
   for (const item of items.toReversed()) {
     if (item.role !== "assistant") continue;
-    const known = growing.get(item) ?? { texts: [], behind: false, length: 0 };
+    const known = growing.get(item) ?? { texts: [], behind: true, length: 0, rev: 0 };
+    if (!known.behind && known.rev === item.rev) continue;
     growing.set(item, known);
-    Object.assign(known, { behind: false, length: 0 });
-    const texts = (item.blocks ?? []).filter((block) => block.type === "text");
-    for (const [n, { text }] of texts.entries()) {
+    Object.assign(known, { behind: false, length: 0, rev: item.rev });
+    for (const [n, text] of texts(item).entries()) {
       const one = (known.texts[n] ??= new StreamedMarkdown());
       one.files = files;
       const source = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
@@ -109,6 +112,7 @@ export function Log({ chat, actions, earlier, empty }) {
     jump.current.hidden = true;
   };
   const items = chat.items.filter((item) => item.state !== "queued");
+  const begun = chat.beginnings();
   const began = performance.now();
   const more = grow(items);
   useLayoutEffect(() => {
@@ -140,7 +144,7 @@ export function Log({ chat, actions, earlier, empty }) {
           ${earlier ? t("Loading …") : t("Show earlier messages")}
         </button>`}
         ${empty}
-        ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(items, n, chat)))}
+        ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(items, n, chat), begun.get(item.turn) ?? -1))}
       </div>
     </div>
     <button type="button" class="jump" hidden ref=${jump} onClick=${toEnd} data-jump>
@@ -162,12 +166,11 @@ function endsAnswer(/** @type {Item[]} */ items, /** @type {number} */ n, /** @t
   return items[next]?.turn !== item.turn || items[next]?.role !== "assistant";
 }
 
-/** @param {Item} item @param {Chat} chat @param {LogActions} actions @param {boolean} last */
-function itemNode(item, chat, actions, last) {
+/** @param {Item} item @param {Chat} chat @param {LogActions} actions @param {boolean} last @param {number} seq of the message that began the turn, or -1 */
+function itemNode(item, chat, actions, last, seq) {
   const text = growing.get(item);
   const asked = chat.isAsked(item);
   if (text?.behind || asked) last = false; // not drawn completely, or the dock shows it
-  const seq = chat.beginning(item.turn)?.seq ?? -1;
   const version = chat.versions.get(seq);
   const state = `${item.live} ${item.state} ${item.seq} ${chat.session?.mine} ${actions.editing === item.key}`;
   const mark = `${item.rev} ${last} ${asked} ${text?.length} ${state} ${seq} ${version?.ids} ${version?.current}`;
@@ -189,11 +192,7 @@ function itemNode(item, chat, actions, last) {
 }
 
 /** @param {Item} item */
-const words = (item) =>
-  (item.blocks ?? [])
-    .filter((block) => block.type === "text")
-    .map((block) => block.text)
-    .join("\n\n");
+const words = (item) => texts(item).join("\n\n");
 
 /** A long message of the user is cut at first. */
 const [FOLD_LINES, FOLD_CHARS] = [40, 4000];
@@ -249,8 +248,8 @@ function UserMessage({ item, chat, actions, version }) {
 
 /** @param {{item: Item, chat: Chat, actions: LogActions, last: boolean, asked: boolean, again: boolean, version: any}} props */
 function Answer({ item, chat, actions, last, asked, again, version }) {
-  const texts = growing.get(item)?.texts ?? [];
-  const hasText = (item.blocks ?? []).some((block) => block.type === "text" && block.text);
+  const drawnTexts = growing.get(item)?.texts ?? [];
+  const hasText = texts(item).some(Boolean);
   let count = 0;
   if (asked && item.blocks?.every((block) => block.type === "text")) return null;
   return html`<article
@@ -260,13 +259,13 @@ function Answer({ item, chat, actions, last, asked, again, version }) {
     aria-label="Hookline"
   >
     ${(item.blocks ?? []).map((block, n) => {
-      if (block.type === "text") return asked ? null : html`<div class="md" key=${n}>${texts[count++]?.nodes}</div>`;
+      if (block.type === "text") return asked ? null : html`<div class="md" key=${n}>${drawnTexts[count++]?.nodes}</div>`;
       if (block.type === "thinking") return html`<${Thinking} key=${n} text=${block.text} />`;
       if (block.type === "image") return picture(block);
       if (block.type !== "tool_call") return null;
       return html`<${ToolCard} key=${block.id} tool=${chat.tools.get(block.id)} />`;
     })}
-    <${Files} show=${actions.files} files=${item.files?.filter((file) => !texts.some((one) => one.shown.has(file.id)))} />
+    <${Files} show=${actions.files} files=${item.files?.filter((file) => !drawnTexts.some((one) => one.shown.has(file.id)))} />
     ${last && html`<${Written} paths=${writtenFiles(chat, item.turn)} show=${actions.files} />`}
     ${item.error &&
     html`<div class="broke">
@@ -303,10 +302,7 @@ function Answer({ item, chat, actions, last, asked, again, version }) {
 
 /** @param {{text: string}} props */
 const Thinking = ({ text }) =>
-  html`<details class="thinking">
-    <summary>${t("Reasoning")}</summary>
-    <div class="md quiet">${markdown(text)}</div>
-  </details>`;
+  html`<details class="thinking"><summary>${t("Reasoning")}</summary><div class="md quiet">${markdown(text)}</div></details>`;
 
 /** @param {{tool: import("./chat.js").Tool|undefined}} props */
 function ToolCard({ tool }) {

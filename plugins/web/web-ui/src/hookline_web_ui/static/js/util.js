@@ -83,8 +83,7 @@ export function outside(href) {
 }
 
 /** @param {string} href a path of this server, or an external URL @returns {string} */
-export const inside = (href) =>
-  /^[/?#](?![/\\])/.test(`${href} `) && !href.includes("\\") ? href : (outside(href) ?? "#");
+export const inside = (href) => /^[/?#](?![/\\])/.test(`${href} `) && !href.includes("\\") ? href : (outside(href) ?? "#");
 
 /**
  * Summarize the arguments of a tool call in one line: the most informative one.
@@ -144,17 +143,13 @@ export function unified(text) {
 /** @param {string[]} a @param {string[]} b */
 function between(a, b) {
   const all = (/** @type {string} */ mark, /** @type {string[]} */ lines) => lines.map((text) => ({ mark, text }));
-  if (a.length * b.length > 250000 || !a.length || !b.length) {
-    return [...all("del", a), ...all("add", b)];
-  }
+  if (a.length * b.length > 250000 || !a.length || !b.length) return [...all("del", a), ...all("add", b)];
   const width = b.length + 1;
   const common = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      common[i * width + j] =
-        a[i] === b[j]
-          ? common[(i + 1) * width + j + 1] + 1
-          : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+      const [same, below, right] = [common[(i + 1) * width + j + 1] + 1, common[(i + 1) * width + j], common[i * width + j + 1]];
+      common[i * width + j] = a[i] === b[j] ? same : Math.max(below, right);
     }
   }
   const lines = [];

@@ -21,9 +21,7 @@ function Part({ part, level }) {
   switch (part.type) {
     case "text": {
       const paragraphs = part.text.split(/\n\s*\n/).map((/** @type {string} */ one) => html`<p>${prose(one)}</p>`);
-      return html`<div class=${part.tone === "neutral" ? "text" : `notice tone-${part.tone}`}>
-        ${paragraphs}
-      </div>`;
+      return html`<div class=${part.tone === "neutral" ? "text" : `notice tone-${part.tone}`}>${paragraphs}</div>`;
     }
     case "markdown":
       return html`<div class="md">${markdown(part.text)}</div>`;
@@ -34,9 +32,7 @@ function Part({ part, level }) {
     case "timeline":
       return html`<${TimelineView} ...${{ part, level }} />`;
     case "diff":
-      return html`<div class="part">
-        ${heading(part.name, level)}<${DiffView} diff=${part} />
-      </div>`;
+      return html`<div class="part">${heading(part.name, level)}<${DiffView} diff=${part} /></div>`;
     case "chart":
       return html`<div class="part">${heading(part.title, level)}${figures(part)}</div>`;
     case "group":
@@ -50,9 +46,7 @@ function Part({ part, level }) {
           .filter((/** @type {any} */ one) => one.get)
           .map((/** @type {any} */ one) => {
             const query = new URLSearchParams(one.fields).toString();
-            return html`<a class="button" href=${inside(one.path) + (query && `?${query}`)}>
-              ${one.label}
-            </a>`;
+            return html`<a class="button" href=${inside(one.path) + (query && `?${query}`)}>${one.label}</a>`;
           })}
       </div>`;
     default:
@@ -209,9 +203,7 @@ function TimelineStep({ step, whole }) {
     </div>
     ${step.detail && html`<${Folded} text=${step.detail} />`}
     ${step.children.length
-      ? html`<ol>
-          ${drawSteps(step.children, whole)}
-        </ol>`
+      ? html`<ol>${drawSteps(step.children, whole)}</ol>`
       : null}
   </li>`;
 }

@@ -72,9 +72,7 @@ const code = (character) => (character.codePointAt(0) ?? 0).toString(16).toUpper
 
 /** Where only text can be shown, such as in a window's title. @param {string} text */
 export const spelled = (text) =>
-  pieces(text)
-    .map((piece) => (piece.hidden ? `[${piece.text}]` : piece.text))
-    .join("");
+  pieces(text).map((piece) => (piece.hidden ? `[${piece.text}]` : piece.text)).join("");
 
 /** For answers: only what reorders text. @param {string} text */
 export const prose = (text) =>
