@@ -157,6 +157,10 @@ def test_failed_test_is_a_sentence_and_stores_nothing(first: FirstRun) -> None:
         assert (first.gateway.home / "config.yaml").read_text() == before
         page.goto(first.gateway.url)
         page.get_by_role("heading", name="Set up a model").wait_for()
+    page.goto(f"{first.gateway.url}/setup/model")
+    page.get_by_label("Model").fill("large")
+    first.press("Test and save")  # of a server that has ended
+    page.locator(".notice").get_by_text("Is the server running?").wait_for()
     page.goto(f"{first.gateway.url}/setup?provider=openai")
     first.press("Continue")
     page.get_by_text("Enter a key.").wait_for()

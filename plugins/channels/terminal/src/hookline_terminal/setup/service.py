@@ -26,7 +26,7 @@ from .model_choice import (
     with_key,
 )
 from .model_trial import REQUEST_TIMEOUT, TrialOutcome, error_text, hints, trial_config
-from .provider_offers import ProviderOffer, offers
+from .provider_offers import ProviderOffer, nothing_listens, offers
 
 
 def providers(host: Host) -> list[OfferedProvider]:
@@ -71,7 +71,9 @@ async def test(host: Host, answers: ModelAnswers) -> ModelTrial:
     choice = await asyncio.to_thread(_choice, host, answers, now)
     if not choice.can_answer(now):
         return ModelTrial(problems=(N_(f"Enter the key of {choice.offer.title} first."),))
-    listed, _ = await asyncio.to_thread(list_models, choice, now)
+    listed, problem = await asyncio.to_thread(list_models, choice, now)
+    if problem and await asyncio.to_thread(nothing_listens, choice.offer.address):
+        return ModelTrial(problems=(problem,))  # a request would be repeated for a minute
     choice = replace(choice, listed=listed)
     config = json.dumps(trial_config(choice, now))
     variables = {**now.dotenv, **choice.variables}
