@@ -9,7 +9,7 @@ server does not import it.
 """
 
 from .language import ENGLISH, N_, Language, format_number, language, speaking, t, tn, translate
-from .names import named, named_origins, plain_name
+from .names import ending, named, named_origins, plain_name
 from .requests import (
     FLASH,
     IDENTITY,
@@ -110,6 +110,7 @@ __all__ = [
     "WebServer",
     "build_path",
     "create_tables",
+    "ending",
     "format_number",
     "identity",
     "language",

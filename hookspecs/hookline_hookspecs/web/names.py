@@ -22,6 +22,25 @@ CHANNELS: Mapping[str, str] = {
 """What channels are called; others by their name with a capital letter, such as Telegram."""
 
 
+ENDINGS: Mapping[str, str] = {
+    "done": N_("an answer"),
+    "question": N_("a question"),
+    "command": N_("a command"),
+    "denied": N_("a refusal"),
+    "max_iterations": N_("the limit of model calls"),
+    "stopped": N_("a stop"),
+    "error": N_("an error"),
+    "budget": N_("the end of the budget"),
+    "running": N_("still running"),
+}
+"""What a turn ended with, by its ``stop``; ``running`` is the state of one that has not ended."""
+
+
+def ending(stop: str) -> str:
+    """Return what a turn ended with, in words: ``an answer`` for ``done``."""
+    return t(ENDINGS.get(stop, stop))
+
+
 def plain_name(id_: str) -> str:
     """Return ``mia (web page)`` for ``web:mia``, and ``Terminal`` for ``terminal:default``.
 

@@ -28,6 +28,7 @@ from hookline_hookspecs.web import (
     View,
     build_path,
     create_tables,
+    ending,
     format_number,
     identity,
     language,
@@ -174,7 +175,7 @@ class InsightsPage:
             for one in found.learnt.get("skills_used", ())[:MAX_ROWS]
         ]
         turns = [
-            Row([kind, stop, number])
+            Row([kind, ending(stop), number])
             for kind, ends in found.turns.items()
             for stop, number in ends.items()
         ]

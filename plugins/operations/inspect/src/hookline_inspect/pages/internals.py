@@ -166,7 +166,7 @@ class InternalPages:
                     Code(spec.name),
                     spec.kind,
                     f"{spec.deadline:g} s" if spec.deadline else t("none"),
-                    ", ".join(implemented[spec.name]) or "none",
+                    ", ".join(implemented[spec.name]) or t("none"),
                 ]
             )
             for spec in HOOKS.values()

@@ -33,6 +33,7 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    ending,
     format_number,
     t,
     tn,
@@ -119,7 +120,12 @@ class TurnView:
                     str(len(steps)),
                     tn("in {n} model call", "in {n} model calls", len(calls)),
                 ),
-                Stat(t("Ended with"), turn["stop"] or turn["state"], turn["error"] or "", tone),
+                Stat(
+                    t("Ended with"),
+                    ending(turn["stop"] or turn["state"]),
+                    turn["error"] or "",
+                    tone,
+                ),
             ]
         )
 
