@@ -88,11 +88,11 @@ def state(chromium: Any, running: Gateway) -> Any:
     page = context.new_page()
     page.goto(running.link()["url"])
     for text, end in (("hello", "[data-details]"), ("clean up", ".dock"), ("ask me", ".dock")):
-        page.locator(".composer textarea").fill(text)
+        page.locator("form.composer textarea").fill(text)
         page.keyboard.press("Enter")
         page.locator(end).wait_for()
         page.goto(running.url)
-        page.locator(".composer textarea").wait_for()
+        page.locator("form.composer textarea").wait_for()
     stored = context.storage_state()
     context.close()
     return stored
@@ -199,7 +199,7 @@ def _dialogs(page: Any, url: str, chats: dict[str, str], phone: bool) -> Iterato
     page.locator(".details .stats").wait_for()
     yield "details"
     chat("hello")
-    page.locator(".composer textarea").fill("/")
+    page.locator("form.composer textarea").fill("/")
     page.locator(".completions").wait_for()
     yield "commands"
 

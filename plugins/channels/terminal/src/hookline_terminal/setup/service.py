@@ -72,7 +72,7 @@ async def test(host: Host, answers: ModelAnswers) -> ModelTrial:
     if not choice.can_answer(now):
         return ModelTrial(problems=(N_(f"Enter the key of {choice.offer.title} first."),))
     listed, problem = await asyncio.to_thread(list_models, choice, now)
-    if problem and await asyncio.to_thread(nothing_listens, choice.offer.address):
+    if bool(problem) and await asyncio.to_thread(nothing_listens, choice.offer.address):
         return ModelTrial(problems=(problem,))  # a request would be repeated for a minute
     choice = replace(choice, listed=listed)
     config = json.dumps(trial_config(choice, now))
