@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hookline_hookspecs.forms import describe_field
 from hookline_hookspecs.questions import StoredQuestion, abridged_preview, risky_lines
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import code_block, escape_markdown, on_one_line, spell_out
 
-CLOSED = "That question is already answered or closed. Nothing was changed."
+CLOSED = N_("That question is already answered or closed. Nothing was changed.")
 TOO_LONG_TO_ACCEPT = (
     "The call has {count:,} characters. `hookline questions show {id}` and the page's Inbox show "
     "all of it; there it can be accepted. Here it can only be refused."
@@ -68,21 +69,26 @@ def _how_to_write(question: StoredQuestion) -> list[str]:
 
 def closing_text(question: StoredQuestion) -> str:
     """What happened to a closed question, for people who have not answered it."""
-    what = f"The question about {question.tool}" if question.tool else "The question"
+    what = f"{question.tool or question.kind} ({question.id})"
     answer = question.answer
     if answer is not None:
-        return f"{what} ({question.id}) was answered by {answer.by or 'a plugin'}: {answer.choice}."
-    state = {"expired": "has expired", "stopped": "was stopped"}.get(question.state, "is closed")
-    return f"{what} ({question.id}) {state}."
+        by = answer.by or N_("a plugin")
+        return N_(f"The question about {what} was answered by {by}: {answer.choice}.")
+    match question.state:
+        case "expired":
+            return N_(f"The question about {what} has expired.")
+        case "stopped":
+            return N_(f"The question about {what} was stopped.")
+    return N_(f"The question about {what} is closed.")
 
 
 def closed_text(question: StoredQuestion | None) -> str:
     """Why a question cannot be answered, for the person who tried."""
     if question is None:
-        return "Question not found. /questions lists the open ones."
+        return N_("Question not found. /questions lists the open ones.")
     answer = question.answer
     if answer is not None and answer.by:
-        return f"{answer.by} has already answered: {answer.choice}. Nothing was changed."
+        return N_(f"{answer.by} has already answered: {answer.choice}. Nothing was changed.")
     if question.state == "expired":
-        return "That question has expired. Nothing was changed."
+        return N_("That question has expired. Nothing was changed.")
     return CLOSED

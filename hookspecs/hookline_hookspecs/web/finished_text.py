@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _VALUE = re.compile(r"\{([A-Za-z_]\w*)\}")
-MIN_LETTERS = 5
-"""Letters that a sentence has besides its values; shorter ones would fit too many texts."""
+MIN_LETTERS = 4
+"""Letters that a sentence has besides its values; shorter ones would fit too many texts, but for
+those with ``{n}``, which is a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def templates(sentences: Iterable[str]) -> Iterator[Template]:
         names, texts = parts[1::2], parts[0::2]
         letters = sum(character.isalpha() for character in "".join(texts))
         is_clear = all(texts[1:-1]) and len(set(names)) == len(names)
-        if names and is_clear and letters >= MIN_LETTERS and "{" not in "".join(texts):
+        is_long = letters >= (1 if "n" in names else MIN_LETTERS)
+        if names and is_clear and is_long and "{" not in "".join(texts):
             yield Template(sentence, tuple(names), tuple(texts))
 
 

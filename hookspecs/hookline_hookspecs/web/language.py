@@ -84,8 +84,9 @@ class Language:
         return forms[form] if form < len(forms) else one if n == 1 else many
 
     def text(self, english: str) -> str:
-        """Return the translation of finished text: of all of it, or else of each line or sentence
-        that is known, also after ``name: `` or code in backticks. A very long one stays English."""
+        """Return the translation of finished text: of all of it, or else of each line, part between
+        `` · `` or sentence that is known, also after ``name: `` or code in backticks. A very long
+        one stays English."""
         if len(english) > MAX_FINISHED_CHARS:
             return english
         if "\n" not in english:
@@ -96,19 +97,33 @@ class Language:
         bare = line.strip()
         if not bare:
             return line
+        parts = [bare] if bare in self.messages else bare.split(" · ")
+        return line.replace(bare, " · ".join(self._part(one) or one for one in parts))
+
+    def _part(self, bare: str) -> str | None:
+        if bare in self.messages:
+            return self.sentence(bare)
+        if (found := self._sentences(bare)) is not None:
+            return found
         for pattern in (_CODE, _WHOLE, _NAME):
             head = pattern.match(bare)
             if head and (found := self._known(bare[head.end() :])) is not None:
-                return line.replace(bare, head[0] + found)
+                return head[0] + found
+        return None
+
+    def _sentences(self, bare: str) -> str | None:
+        """Return several sentences, if all of them are known."""
         texts = _BETWEEN.split(bare)
+        if len(texts) == 1:
+            return None
         known = [self._after_code(one) if one not in (" ", "; ") else one for one in texts]
         parts = [one for one in known if one is not None]
         if len(parts) != len(texts):
-            return line
+            return None
         joined = "".join(parts)
         if self.code.startswith("zh"):  # its punctuation has no blank after it
             joined = joined.replace("。 ", "。").replace("; ", "；")
-        return line.replace(bare, joined)
+        return joined
 
     def _after_code(self, text: str) -> str | None:
         """Return the translation of one sentence, which may stand after code in backticks."""
@@ -132,13 +147,24 @@ class Language:
         for template in self.templates:
             if not text.startswith(template.parts[0]):  # nearly always, and cheaper than a call
                 continue
-            if (values := template.values(text)) is not None:
-                known = {name: self._value(value) for name, value in values.items()}
-                return self.sentence(template.sentence).format(**known)
+            if (values := template.values(text)) is None:
+                continue
+            if (form := self._form(template.sentence, values)) is not None:
+                return form.format(**{name: self._value(value) for name, value in values.items()})
         return None
 
+    def _form(self, sentence: str, values: Mapping[str, str]) -> str | None:
+        """Return the plural form for the number ``{n}``; None if that or a ``{len}`` is none."""
+        forms, n = self.messages[sentence], values.get("n", "0")
+        if not _NUMBER.fullmatch(n) or not _NUMBER.fullmatch(values.get("len", "0")):
+            return None
+        return forms[self.plural(int(n.replace(",", "")))] if len(forms) > 1 else forms[0]
+
     def _value(self, value: str) -> str:
-        """Return a value with the phrases in its list that are known, as ``pay (5 €), wait``."""
+        """Return a value: a number formatted, or the phrases in its list that are known, as
+        ``pay (5 €), wait``."""
+        if "," in value and _NUMBER.fullmatch(value):
+            return self.number(int(value.replace(",", "")))
         parts = [one.partition(" (") for one in value.split(", ")]
         known = [self.sentence(head) if " " in head else head for head, _, _ in parts]
         ends = [f"{bracket}{rest}" for _, bracket, rest in parts]
@@ -154,6 +180,8 @@ class Language:
 
 _CODE, _WHOLE, _NAME = re.compile(r"`[^`]*` "), re.compile(""), re.compile(r"[^:]*: ")
 """What may stand before a sentence: code, nothing, a name."""
+_NUMBER = re.compile(r"[0-9]{1,9}|[0-9]{1,3}(?:,[0-9]{3}){1,4}")
+"""A number in finished text, in English: ``12`` or ``1,234``."""
 _BETWEEN = re.compile(r"((?<=[.!?]) |; )")
 MAX_FINISHED_CHARS = 10_000
 """Longer texts, such as a job's output, are not compared with the catalogue: it takes too long."""

@@ -349,7 +349,7 @@ def test_mark_of_one_file_is_lifted_until_it_changes(marked: Make) -> None:
 
 def test_marks_are_listed_and_lifted_in_a_chat(marked: Make) -> None:
     h = marked(calls("read_file", path="note.md"))
-    assert "note.md  from https://page.example/news" in h.send("/provenance").text
+    assert "note.md · read from https://page.example/news" in h.send("/provenance").text
     assert "until it changes" in h.send("/provenance clear note.md").text
     assert h.send("/provenance").text == "No file is marked."
     assert "not marked" in h.send("/provenance clear own.md").text

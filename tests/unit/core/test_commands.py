@@ -89,15 +89,15 @@ def test_failing_command_replies_with_its_error(harness: Make) -> None:
 
 def test_status_usage_and_context_commands_before_and_after_a_turn(harness: Make) -> None:
     h = harness(Inspect, Notes, model=[[calls("look")], "a"])
-    assert h.send("/status", session=None).text.startswith("New session: 0 messages, idle")
+    assert h.send("/status", session=None).text.startswith("New session · 0 messages · no turn")
     assert h.send("/usage").text == "No model call yet."
     h.send("x")
     status = h.send("/status").text
-    assert "Session test: 4 messages, idle" in status
+    assert "Session test · 4 messages · no turn is running" in status
     assert "Model: test/model" in status
     assert str(h.workspace) in status
-    assert h.send("/usage").text.startswith("test/model (turn): 2 calls, 20 in (0 read")
-    assert "in 4 messages" in h.send("/context").text
+    assert h.send("/usage").text.startswith("test/model (turn) · 2 model calls · 20 tokens in (0")
+    assert "Messages · " in h.send("/context").text
 
 
 # Sessions that end and begin

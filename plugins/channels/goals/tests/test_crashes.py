@@ -121,7 +121,7 @@ class GoalGateways:
     @property
     def is_reported(self) -> bool:
         """Whether the end was reported to the chat."""
-        return any("is reached" in text for text in self.replies)
+        return any("· reached ·" in text for text in self.replies)
 
     def close(self) -> None:
         """Kill what runs."""
@@ -212,6 +212,6 @@ def check(gateways: GoalGateways) -> None:
     texts = [str(json.loads(str(row[0]))["blocks"][0].get("text", "")) for row in stored]
     begun = [text for text in texts if "Write three lines" in text]
     assert len(begun) == len(set(begun)), begun
-    assert len([text for text in gateways.replies if "is reached" in text]) == 1, gateways.replies
+    assert len([text for text in gateways.replies if "· reached ·" in text]) == 1, gateways.replies
     said = [text for text in gateways.replies if text.startswith("Written: ")]
     assert len(said) == len(set(said)), said

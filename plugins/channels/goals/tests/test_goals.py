@@ -61,10 +61,10 @@ def test_goal_continues_until_judge_says_done(make_home: Make) -> None:
 
     accepted, one, two, report, status = home.run(life())
     assert accepted.startswith("Goal ")
-    assert "at most 20 turns, 1,000,000 tokens and 60 minutes" in accepted
+    assert "At most 20 turns, 1,000,000 tokens and 60 minutes" in accepted
     assert (one, two) == ("half", "all")
-    assert "is reached after 2 turns: Paint the fence\nall is there" in report
-    assert "is reached" in status
+    assert "reached · 2 turns · Paint the fence\nall is there" in report
+    assert "· reached ·" in status
     assert home.prompts[0].startswith("Goal: Paint the fence\n")
     assert home.prompts[1].startswith(
         "Continue with the goal (turn 2 of at most 20): Paint the fence"
@@ -85,7 +85,7 @@ def test_goal_stops_when_turn_budget_is_used(make_home: Make) -> None:
 
     said, status = home.run(life())
     assert said[:3] == ["more"] * 3
-    assert "is paused, its budget is used up after 3 turns" in said[3]
+    assert "paused, its budget is used up · 3 turns" in said[3]
     assert "It has used its 3 turns." in said[3]
     assert "3 of 3 turns" in status
     assert len(home.model.steps) == 18
@@ -122,9 +122,9 @@ def test_resumed_goal_has_a_new_budget(make_home: Make) -> None:
         return said + [await home.next_reply() for _ in range(2)]
 
     said = home.run(life())
-    assert said[2].endswith("is active again.")
+    assert said[2].endswith("· active again")
     assert said[3] == "all"
-    assert "is reached after 1 turn" in said[4]
+    assert "reached · 1 turn" in said[4]
 
 
 def test_second_goal_in_chat_is_refused(make_home: Make) -> None:
@@ -144,16 +144,16 @@ def test_second_goal_in_chat_is_refused(make_home: Make) -> None:
 
     said = home.run(life())
     assert said[1].startswith("This chat already has a goal; /goal clear ends it.\nGoal ")
-    assert "is paused" in said[2]
+    assert "· paused" in said[2]
     assert said[3].startswith("This chat already has a goal")
-    assert "is cleared" in said[4]
+    assert "· cleared" in said[4]
     assert said[5] == "ok"
 
 
 @pytest.mark.parametrize(
     ("model", "report"),
     [
-        (["no key", verdict("blocked", "it needs a key")], "waits for you after 1 turn"),
+        (["no key", verdict("blocked", "it needs a key")], "waits for you · 1 turn"),
         (["talk", verdict("continue")] * 3, "3 turns in a row without a tool call"),
         (["talk", "no JSON"] * 3, "3 turns in a row"),
     ],
@@ -189,10 +189,10 @@ def test_stop_pauses_goal_and_resume_continues_it(make_home: Make) -> None:
     said = home.run(life())
     assert any("Stopped." in one for one in said[:2])
     status = next(one for one in said if "0.0 of 60 minutes" in one)
-    assert "is paused" in status
+    assert "· paused ·" in status
     assert "You stopped it." in status
     assert "done now" in said
-    assert "is reached" in said[-1]
+    assert "· reached ·" in said[-1]
 
 
 def test_message_during_goal_gets_reply_between_turns(make_home: Make) -> None:
@@ -209,7 +209,7 @@ def test_message_during_goal_gets_reply_between_turns(make_home: Make) -> None:
 
     said = home.run(life())
     assert said[0] == "half"
-    assert "is reached" in said[-1]
+    assert "· reached ·" in said[-1]
     prompts = home.prompts
     at = next(n for n, text in enumerate(prompts) if text == "use blue")
     assert any(text.startswith("Continue with the goal") for text in prompts[at:])
@@ -260,7 +260,7 @@ def test_open_terminal_chat_works_on_its_goal(make_home: Make) -> None:
 
     said = home.run(life())
     assert said[1:3] == ["half", "all"]
-    assert "is reached after 2 turns" in said[3]
+    assert "reached · 2 turns" in said[3]
 
 
 def test_goal_pauses_when_session_ends(make_home: Make) -> None:
@@ -301,8 +301,8 @@ def test_background_goal_leaves_chat_free_and_reports_once(make_home: Make) -> N
     said = home.run(life())
     assert said[0].startswith("Background goal ")
     assert said[1] == "hello to you"
-    assert "is active: Count the files" in said[2]
-    assert "is reached after 1 turn: Count the files\ncounted\n\nall counted" in said[3]
+    assert "active · Count the files" in said[2]
+    assert "reached · 1 turn · Count the files\ncounted\n\nall counted" in said[3]
     assert home.unread == []
 
 
@@ -313,10 +313,10 @@ def test_background_goal_is_denied_approvals_and_reports_it(make_home: Make) -> 
     async def life() -> str:
         await home.gateway()
         said = [await home.say("/background Act"), await home.next_reply()]
-        return next(one for one in said if "is set" not in one)
+        return next(one for one in said if "· set\n" not in one)
 
     report = home.run(life())
-    assert "waits for you after 1 turn" in report
+    assert "waits for you · 1 turn" in report
     assert "Denied, because no one could approve it: act." in report
     assert "/goal resume " in report
 
@@ -368,7 +368,7 @@ def test_goal_is_continued_by_next_process(make_home: Make, kind: str) -> None:
     async def later() -> list[str]:
         await after.gateway()
         said = [await after.next_reply()]
-        while "is reached" not in said[-1]:
+        while "· reached ·" not in said[-1]:
             said.append(await after.next_reply())
         return said
 
@@ -391,7 +391,7 @@ def test_ending_command_names_how_to_continue_goal(make_home: Make) -> None:
 
     behind, chat = home.run(life())
     there = f"`hookline chat` in {home.goals.runner.workspace()} continues it"
-    assert f"This process ends now: {there} after your first message" in behind
+    assert f"This process ends now. {there} after your first message" in behind
     assert "`hookline chat --session counting` continues it after your first message" in chat
 
     async def next_life() -> str:
@@ -400,5 +400,5 @@ def test_ending_command_names_how_to_continue_goal(make_home: Make) -> None:
         return outcome.text
 
     again = make_home(model=["x"], plugins=[Work])
-    assert "is set: Count the files\n  0 of 20 turns" in (status := again.run(next_life()))
-    assert f"No process works on it now: {there}" in status
+    assert "set · Count the files\n  0 of 20 turns" in (status := again.run(next_life()))
+    assert f"No process works on it now. {there}" in status

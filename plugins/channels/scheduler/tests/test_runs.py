@@ -21,7 +21,7 @@ def test_job_runs_each_time_it_is_due(make_home: Make, clock: Any) -> None:
     async def life() -> None:
         await home.gateway()
         answer = await home.say("/schedule add every 2h | How is the server?")
-        assert "every 2h, next 2026-11-22 12:00 UTC (UTC)" in answer
+        assert "every 2 hours · next 2026-11-22 12:00 UTC · UTC" in answer
         await home.look()
         assert home.prompts == []
         clock.move(hours=2)

@@ -157,7 +157,7 @@ def test_schedule_tool_adds_job_for_its_chat(make_home: Make, clock: Any) -> Non
 
     home.run(life())
     result = home.model.requests[1].messages[-1].blocks[0].text
-    assert "once, 2026-11-22 19:20 JST, next 2026-11-22 19:20 JST (Asia/Tokyo)" in result
+    assert "once · 2026-11-22 19:20 JST · next 2026-11-22 19:20 JST · Asia/Tokyo" in result
 
 
 def test_schedule_tool_lists_pauses_resumes_and_removes(make_home: Make, clock: Any) -> None:

@@ -19,7 +19,8 @@ GERMAN = {
     "rewrites history": "schreibt den Verlauf um",
     "Start a new chat.": "Einen neuen Chat beginnen.",
 }
-MESSAGES = {key: (text,) for key, text in GERMAN.items()}
+CATS = ("{n} Katze", "{n} Katzen")
+MESSAGES = {key: (text,) for key, text in GERMAN.items()} | {"{n} cat": CATS, "{n} cats": CATS}
 READER = Language("de", messages=MESSAGES, templates=tuple(templates(MESSAGES)))
 SOURCE = '''
 class Settings(BaseModel):
@@ -89,6 +90,8 @@ FOUND = {
         ("Nothing is running; the file a is missing", "Nichts läuft; die Datei a fehlt"),
         ("  nothing is running\n\nunknown", "  nichts läuft\n\nunknown"),
         ("nothing is running. Unknown.", "nothing is running. Unknown."),
+        ("x · nothing is running · the file a is missing", "x · nichts läuft · die Datei a fehlt"),
+        ("1 cat · 1,000 cats · no cats", "1 Katze · 1,000 Katzen · no cats"),
         ("a name of a person", "a name of a person"),
         ("", ""),
     ],

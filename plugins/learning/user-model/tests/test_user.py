@@ -16,7 +16,7 @@ def test_user_command_shows_the_profile(person: Any) -> None:
     assert "Nothing is known about you" in person.command("/user")
     person.learn("Ana is a nurse.")
     assert person.command("/user").split("\n") == [
-        "Known about you in this chat [1 % of 1,500 characters]",
+        "Known about you in this chat · 1 % of 1,500 characters",
         "Ana is a nurse.",
     ]
     assert "/user pin TEXT" in person.command("/user nonsense")

@@ -158,8 +158,8 @@ def test_report_shows_numbers_with_bars(harness: Make, clock: Clock) -> None:
     h = harness(Insights, Work, config={"insights": {}}, model=model)
     h.send("go")
     text = h.send("/insights 2").text
-    assert text.splitlines()[0] == "2 days of all chats, since 2026-03-03"
-    assert "Requests: 2; 1 turn" in text
+    assert text.splitlines()[0] == "All chats · 2 days · since 2026-03-03"
+    assert "Requests: 2 · 1 turn" in text
     assert "Tokens in: 1,050: 350 fresh, 600 read from the cache (57 %), 100 written to it" in text
     assert "Cost: unknown; no price for test/model (hookline prices list)" in text
     assert f"  2026-03-04  {'█' * 20}  1,100" in text
@@ -173,7 +173,7 @@ def test_cost_is_shown_if_price_is_known(harness: Make) -> None:
     h = harness(Insights, config={"prices": prices, "currency": "€"}, model=[answer(FIRST)])
     h.send("go")
     text = h.send("/insights").text
-    assert "Cost: €0.21 at prices of your settings; the provider's cache saved €0.16\n" in text
+    assert "Cost: €0.21 at prices of your settings · the provider's cache saved €0.16\n" in text
     assert "  €0.21; 1 request, 1,000 in, 50 out" in text
     data = numbers(h)
     paid = (300 + 100 + 10) * 300 + 600 * 30 + (50 + 5) * 1500
@@ -220,9 +220,9 @@ def test_network_chat_sees_only_its_own_numbers(harness: Make) -> None:
     h = harness(Insights, Work, model=["hi", "ho", [calls("look")], "x"])
     h.channel  # noqa: B018 - opens the core
     text = h.run(_ask_in(h, "one", "two"))[-1]
-    assert "of this chat" in text
+    assert "This chat · " in text
     assert "Tokens in: 10:" in text
-    assert "Requests: 1; 1 turn" in text
+    assert "Requests: 1 · 1 turn" in text
     assert "Tokens in: 20:" in h.send("/insights").text
 
 
@@ -237,8 +237,8 @@ def test_insights_tool_in_network_chat_sees_only_its_own_numbers(harness: Make) 
 
     h.run(ask())
     shown = h.model.last.messages[-1].blocks[0].text  # type: ignore[union-attr]
-    assert "of this chat" in shown
-    assert "Requests: 1;" in shown
+    assert "This chat · " in shown
+    assert "Requests: 1 ·" in shown
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "nan", "1.5", "1e3", str(10**9), "9" * 5000, "²", "x"])
@@ -258,7 +258,7 @@ def test_insights_tool_refuses_invalid_days(harness: Make, days: object) -> None
 
 
 def test_report_without_usage_says_so(harness: Make) -> None:
-    assert harness(Insights).send("/insights").text.endswith("no model calls.")
+    assert harness(Insights).send("/insights").text.endswith("no model calls")
 
 
 def test_many_days_share_bars(harness: Make, clock: Clock) -> None:
@@ -323,7 +323,7 @@ def test_insights_command_prints_report_and_json(tmp_path: Path) -> None:
     assert data["channels"] == [{"channel": "terminal", "sessions": 1, "turns": 1}]
     code, out, _ = run(tmp_path, "insights")
     assert code == 0
-    assert "7 days of all chats" in out
+    assert "All chats · 7 days" in out
     code, out, err = run(tmp_path, "insights", "--days", "0")
     assert (code, out) == (2, "")
     assert "'0' is not a number of days" in err

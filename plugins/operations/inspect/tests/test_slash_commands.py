@@ -32,9 +32,9 @@ def answer(usage: Usage) -> ModelResponse:
 
 
 def cells(text: str, name: str) -> tuple[int, float]:
-    found = re.search(rf"^{name} +(\d+) +([\d.]+) %$", text, re.MULTILINE)
+    found = re.search(rf"^{name} · ([\d,]+) tokens? · ([\d.]+) %$", text, re.MULTILINE)
     assert found, text
-    return int(found[1]), float(found[2])
+    return int(found[1].replace(",", "")), float(found[2])
 
 
 def test_usage_counts_by_model_and_shows_cache_savings(harness: Make) -> None:
@@ -46,14 +46,14 @@ def test_usage_counts_by_model_and_shows_cache_savings(harness: Make) -> None:
     h.send("z")
     lines = h.send("/usage").text.splitlines()
     assert lines[0] == (
-        "test/model (turn): 2 calls, 2,000 in (1,600 read from the cache, 200 written, 200 fresh), "
-        "14 out: price unknown"
+        "test/model (turn) · 2 model calls · 2,000 tokens in (1,600 read from the cache, 200 "
+        "written, 200 fresh) · 14 tokens out · price unknown"
     )
-    assert lines[1].startswith("test/other (turn): 1 call, 10 in (0 read from the cache")
-    assert lines[2] == (
-        "Cost: unknown (no price for test/model, test/other); the provider's cache saved 69 % "
-        "of the input."
-    )
+    assert lines[1].startswith("test/other (turn) · 1 model call · 10 tokens in (0 read from")
+    assert lines[2:] == [
+        "Cost: unknown (no price for test/model, test/other).",
+        "The provider's cache saved 69 % of the input.",
+    ]
 
 
 class ListedPrices(Prices):
@@ -101,18 +101,18 @@ def test_usage_shows_cost_if_price_is_known(harness: Make) -> None:
     h = harness(Inspect, PriceList, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.send("x")
     assert h.send("/status").text.endswith(
-        "\nCost: $0.0007 at prices of 2026-10-01; the provider's cache saved $0.0014."
+        "\nCost: $0.0007 at prices of 2026-10-01.\nThe provider's cache saved $0.0014."
     )
     # 100 fresh · 2 + 800 · 0.2 + 100 · 2.5 + 7 · 10 = 680 dollars for a million of each
-    assert h.send("/usage").text.splitlines()[-1] == (
-        "Cost: $0.0007 at prices of 2026-10-01; the provider's cache saved $0.0014."
+    assert h.send("/usage").text.endswith(
+        "\nCost: $0.0007 at prices of 2026-10-01.\nThe provider's cache saved $0.0014."
     )
     h.send("y")  # a long prompt: 6000 · 4 + 100 · 20
     assert "1,600" not in h.send("/usage").text
     assert "Cost: $0.0267 at" in h.send("/usage").text
     h.send("/model test/other")
     h.send("z")
-    assert h.send("/usage").text.endswith("; without test/other.")
+    assert h.send("/usage").text.endswith("because their price is unknown: test/other.")
 
 
 def test_usage_of_a_local_server_is_free(harness: Make) -> None:
@@ -121,7 +121,7 @@ def test_usage_of_a_local_server_is_free(harness: Make) -> None:
 
     h = harness(Inspect, Free, model=[answer(READ)])
     h.send("x")
-    assert h.send("/usage").text.endswith(": free (local)\nCost: free (local).")
+    assert h.send("/usage").text.endswith(" · free (local)\nCost: free (local).")
 
 
 def test_usage_says_if_the_cache_cost_more(harness: Make) -> None:
@@ -137,15 +137,15 @@ def test_context_shows_what_fills_the_window(harness: Make) -> None:
             return ContextBlock("notices", "n" * 4000)
 
     h = harness(Inspect, Reminds, model=["a"])
-    assert "History in 0 messages" in h.send("/context").text
+    assert "Messages · 0 tokens" in h.send("/context").text
     h.send("x" * 8000)
     text = h.send("/context").text
-    assert 2000 < cells(text, "History in 2 messages")[0] < 2100
+    assert 2000 < cells(text, "Messages")[0] < 2100
     count, percent = cells(text, "Context blocks")
     assert 1000 < count < 1050
     assert percent == round(100 * count / 128_000, 1)
-    assert text.endswith("Window of test/model: 128000 tokens")
-    parts = ("System prompt", "Tools", "History in 2 messages", "Context blocks")
+    assert text.endswith("Context window of test/model · 128,000 tokens")
+    parts = ("System prompt", "Tools", "Messages", "Context blocks")
     assert cells(text, "Together")[0] == sum(cells(text, name)[0] for name in parts)
 
 
@@ -155,7 +155,7 @@ def test_context_does_not_count_picture_data_as_text(harness: Make) -> None:
     )
     h = harness(Inspect, model=[picture])
     h.send("x")
-    assert cells(h.send("/context").text, "History in 2 messages")[0] < 200
+    assert cells(h.send("/context").text, "Messages")[0] < 200
 
 
 def test_status_shows_running_turn_and_cost(harness: Make) -> None:
@@ -167,11 +167,11 @@ def test_status_shows_running_turn_and_cost(harness: Make) -> None:
     seen: list[str] = []
     h = harness(Inspect, Asks, model=["a"])
     h.send("x")
-    assert "0 messages, a turn is running" in seen[0]
+    assert "0 messages · a turn is running" in seen[0]
     assert f"Workspace: {h.workspace}" in seen[0]
     told = h.send("/status").text
-    assert "2 messages, idle\nModel: test/model" in told
-    assert "\nCost: unknown (no price for test/model);" in told
+    assert "2 messages · no turn is running\nModel: test/model" in told
+    assert "\nCost: unknown (no price for test/model)." in told
 
 
 def test_sessions_lists_sessions_of_chat_without_sub_agents(harness: Make) -> None:
@@ -187,7 +187,7 @@ def test_sessions_lists_sessions_of_chat_without_sub_agents(harness: Make) -> No
     h.send("x", session="two")
     lines = h.send("/sessions", session="two").text.splitlines()
     assert [line.split()[0] for line in lines] == ["two", "one", "Go"]
-    assert lines[0] == "two  1 turn  x"  # by its first words, as it has no title
+    assert lines[0] == "two · 1 turn · x"  # by its first words, as it has no title
 
 
 def test_plugins_lists_states_and_reasons(harness: Make) -> None:
@@ -201,8 +201,7 @@ def test_plugins_lists_states_and_reasons(harness: Make) -> None:
 
     h = harness(Inspect, Broken, Quiet, config={"quiet": False}, strict=False)
     lines = h.send("/plugins").text.splitlines()
-    assert "inspect on" in lines
-    assert [line.partition(":")[0] for line in lines if "quiet" in line] == ["quiet off"]
-    (broken,) = [line for line in lines if line.startswith("broken ")]
-    assert broken.startswith("broken failed: ")
+    assert "inspect · on" in lines
+    assert "quiet · off" in lines
+    (broken,) = [line for line in lines if line.startswith("broken · failed · ")]
     assert "no such file" in broken

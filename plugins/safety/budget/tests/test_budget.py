@@ -121,10 +121,13 @@ def test_cost_is_shown_if_the_price_is_known(harness: Make) -> None:
     settings = {"budget": {"daily_tokens_per_chat": 2000}}
     h = harness(Budget, PriceList, config=settings, model=answers)
     h.send("a")
-    assert "1,050 of 2,000 tokens used today (52 %), $1.20, 950 left" in h.send("/budget").text
+    assert (
+        "1,050 of 2,000 tokens used today (52 %) · $1.20 · 950 tokens left"
+        in h.send("/budget").text
+    )
     h.send("/model test/other")
     h.send("b")
-    assert "used up: 2,060 of 2,000 tokens, at least $1.20. It resets" in h.send("c").text
+    assert "used up: 2,060 (at least $1.20) of 2,000 tokens. It resets" in h.send("c").text
 
 
 def test_cache_reads_count_a_tenth(harness: Make) -> None:
@@ -132,7 +135,7 @@ def test_cache_reads_count_a_tenth(harness: Make) -> None:
     h = harness(Budget, config={"daily_tokens_per_chat": 1000}, model=[used])
     h.send("a")
     assert h.send("/budget").text.startswith(
-        "This chat: 467 of 1,000 tokens used today (47 %), 533"
+        "This chat · 467 of 1,000 tokens used today (47 %) · 533"
     )
 
 
@@ -188,7 +191,7 @@ def test_sums_survive_a_restart_and_reset_at_midnight(harness: Make, clock: Cloc
     assert h.send("b").stop == "budget"
     clock.stop(NOON + 12 * 3600)
     assert h.send("b").text == "b"
-    assert h.send("/budget").text.startswith("This chat: 15 of 100 tokens")
+    assert h.send("/budget").text.startswith("This chat · 15 of 100 tokens")
 
 
 def test_usage_of_other_processes_is_counted(harness: Make, clock: Clock) -> None:
@@ -273,9 +276,9 @@ def test_network_chat_has_two_million_tokens_a_day(harness: Make) -> None:
     assert texts[0] == "ok"
     assert texts[1].startswith("Today's budget for this chat is used up: 2,000,000 of 2,000,0")
     assert texts[2] == "ok"  # another chat has its own
-    assert texts[3].startswith("This chat: 7 of 2,000,000")
+    assert texts[3].startswith("This chat · 7 of 2,000,000")
     assert "All chats" not in texts[3]
-    assert "All chats: 2,000,007 of 10,000,000" in h.send("/budget").text
+    assert "All chats · 2,000,007 of 10,000,000" in h.send("/budget").text
 
 
 def test_network_chat_can_be_unlimited(harness: Make) -> None:

@@ -21,7 +21,7 @@ def test_chat_shows_adds_and_removes_its_rules(harness: MakeHarness) -> None:
     assert h.send("/permissions").text.startswith("This chat has no rules of its own.")
     added = h.send("/permissions add allow bash(git push *)").text
     assert added == "allow: bash(git push *) applies in this chat."
-    line = "allow bash(git push *) (chat, added by terminal:tester)"
+    line = "allow bash(git push *) · chat · added by terminal:tester"
     assert h.send("/permissions list").text.startswith(f"{line}\n")
     listed = json.loads(h.cli("permissions list --json").stdout)
     assert listed == [

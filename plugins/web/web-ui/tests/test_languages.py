@@ -24,6 +24,10 @@ def test_help_and_replies_of_commands_are_in_the_language_of_the_reader(play: An
         assert ": Eine neue Sitzung beginnen." in result["text"]
         assert result["text"].startswith("Gespräch")
         assert found["asides"][0]["text"] == result["text"]
+        await owner.say(session, "/status")
+        found = await owner.until(session, lambda found: len(found["asides"]) > 2)
+        status = found["asides"][2]["text"]
+        assert " · 0 Nachrichten · kein Durchlauf läuft\nModell: " in status
         settings = (await owner.get(f"/sessions/{session}/settings"))["settings"]
         (mode,) = [one for one in settings if one["name"] == "mode"]
         assert "fragt vor riskanten" in str(mode["choices"])

@@ -8,6 +8,7 @@ from importlib.resources import files
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import format_money
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 from .config import GoalsConfig
 from .goal_store import Goal
@@ -15,16 +16,20 @@ from .goal_store import Goal
 MAX_LINE_CHARS = 100
 """Characters of a goal on one line."""
 STATES = {
-    "active": "is active",
-    "paused": "is paused",
-    "over": "is paused, its budget is used up",
-    "blocked": "waits for you",
-    "done": "is reached",
-    "cleared": "was cleared",
+    "active": N_("active"),
+    "paused": N_("paused"),
+    "over": N_("paused, its budget is used up"),
+    "blocked": N_("waits for you"),
+    "done": N_("reached"),
+    "cleared": N_("cleared"),
 }
-USAGE = """/goal TEXT: work on it turn after turn, in this chat
-/goal: show its state; /goal pause, /goal resume, /goal clear: with an id for a background goal
-/background TEXT: work on it in its own session, with a report at the end"""
+USAGE = "\n".join(
+    (
+        N_("/goal TEXT works on it turn after turn, in this chat."),
+        N_("/goal shows its state; /goal pause, /goal resume, /goal clear take a background id."),
+        N_("/background TEXT works on it in a session of its own, and reports at the end."),
+    )
+)
 
 
 @cache
@@ -48,35 +53,36 @@ def short(text: str) -> str:
 
 def name(goal: Goal) -> str:
     """Return the name of a goal, such as ``Goal abc234``."""
-    kind = "Background goal" if goal.kind == "background" else "Goal"
-    return f"{kind} {goal.id}"
+    is_background = goal.kind == "background"
+    return N_(f"Background goal {goal.id}") if is_background else N_(f"Goal {goal.id}")
 
 
 def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
     """Return the answer to the command that sets a goal; ``ends``: the process ends after it."""
     money = f", {format_money(config.dollars)}" if config.dollars else ""
     if ends:
-        where = f"This process ends now: {continuing(goal)}."
+        where = f"{N_('This process ends now.')} {continuing(goal)}"
     elif goal.kind == "background":
-        where = "It runs beside this chat and reports when it ends."
+        where = N_("It runs beside this chat and reports when it ends.")
     else:
-        where = "Your messages are answered between its turns; /stop pauses it."
-    return N_(
-        f"{name(goal)} is set: at most {config.turns} turns, {config.tokens:,} tokens{money} and "
-        f"{config.minutes:g} minutes. {where}"
+        where = N_("Your messages are answered between its turns; /stop pauses it.")
+    limits = N_(
+        f"At most {config.turns} turns, {config.tokens:,} tokens{money} and "
+        f"{config.minutes:g} minutes."
     )
+    return "\n".join([f"{name(goal)} · {N_('set')}", limits, where])
 
 
 def continuing(goal: Goal) -> str:
     """Return what continues a goal whose process has ended."""
     if goal.channel != TERMINAL:
-        return N_("`hookline gateway` continues it")
+        return N_("`hookline gateway` continues it.")
     if goal.kind == "goal":
         session = goal.address.get("session_id") or goal.session_id
-        return N_(f"`hookline chat --session {session}` continues it after your first message")
+        return N_(f"`hookline chat --session {session}` continues it after your first message.")
     return N_(
         f"`hookline chat` in {goal.workspace} continues it after your first message, and reports "
-        "when it ends"
+        "when it ends."
     )
 
 
@@ -84,34 +90,35 @@ def line(goal: Goal, config: GoalsConfig, *, is_alone: bool = False) -> str:
     """Return the state of a goal; ``is_alone``: the process that worked on it has ended."""
     money = f", {format_money(goal.dollars)}" if goal.dollars else ""
     used = (
-        f"{goal.turns} of {config.turns} turns, "
-        f"{goal.tokens:,} of {config.tokens:,} tokens{money}, "
-        f"{goal.seconds / 60:.1f} of {config.minutes:g} minutes"
+        N_(f"{goal.turns} of {config.turns} turns"),
+        N_(f"{goal.tokens:,} of {config.tokens:,} tokens{money}"),
+        N_(f"{goal.seconds / 60:.1f} of {config.minutes:g} minutes"),
     )
     why = f"\n  {goal.reason}" if goal.reason else ""
     if is_alone:
-        why += f"\n  No process works on it now: {continuing(goal)}."
-    state = "is set" if is_alone else STATES[goal.state]
-    return f"{name(goal)} {state}: {short(goal.goal)}\n  {used}{why}"
+        why += f"\n  {N_('No process works on it now.')} {continuing(goal)}"
+    state = N_("set") if is_alone else STATES[goal.state]
+    return f"{name(goal)} · {state} · {short(goal.goal)}\n  {' · '.join(used)}{why}"
 
 
 def report(goal: Goal) -> str:
     """Return the report for the chat when a goal stops."""
-    lines = [f"{name(goal)} {STATES[goal.state]} after {_turns(goal.turns)}: {short(goal.goal)}"]
+    parts = (name(goal), STATES[goal.state], _turns(goal.turns), short(goal.goal))
+    lines = [" · ".join(parts)]
     if goal.reason:
         lines.append(goal.reason)
     if goal.denied:
-        lines.append(f"Denied, because no one could approve it: {', '.join(goal.denied)}.")
+        lines.append(N_(f"Denied, because no one could approve it: {', '.join(goal.denied)}."))
     if goal.kind == "background" and goal.answer.strip():
         lines.append(f"\n{goal.answer.strip()}")
     if goal.state in ("paused", "over", "blocked"):
         id_ = f" {goal.id}" if goal.kind == "background" else ""
-        lines.append(f"/goal resume{id_} continues it, /goal clear{id_} ends it.")
+        lines.append(N_(f"/goal resume{id_} continues it, /goal clear{id_} ends it."))
     return "\n".join(lines)
 
 
 def _turns(number: int) -> str:
-    return "1 turn" if number == 1 else f"{number} turns"
+    return tn("{n} turn", "{n} turns", number)
 
 
 def over(goal: Goal, config: GoalsConfig) -> str:

@@ -147,13 +147,13 @@ class Goals(Plugin[GoalsConfig]):
             )
         open_ = [goal for goal in await self.goals.of_chat(inbound) if _is_open(goal)]
         shown = f"\n{goal_text.line(open_[0], self.config)}" if open_ else ""
-        return N_(f"This chat already has a goal; /goal clear ends it.{shown}")
+        return f"{N_('This chat already has a goal; /goal clear ends it.')}{shown}"
 
     async def _list(self, inbound: Inbound) -> str:
         found = await self.goals.of_chat(inbound)
         shown = [goal for goal in found if _is_open(goal)] or found[:1]
         if not shown:
-            return f"This chat has no goal.\n{goal_text.USAGE}"
+            return f"{N_('This chat has no goal.')}\n{goal_text.USAGE}"
         lines = []
         for goal in shown:
             is_alone = goal.kind == "background" and goal.state == "active"
@@ -172,37 +172,36 @@ class Goals(Plugin[GoalsConfig]):
         if not found:
             return N_("This chat has no such goal; /goal lists them.")
         if not id_ and len(found) > 1:
-            return "Which one? Give its id:\n" + "\n".join(
-                goal_text.line(goal, self.config) for goal in found
-            )
+            lines = [goal_text.line(goal, self.config) for goal in found]
+            return "\n".join([N_("Which one? Give its id:"), *lines])
         return await act(ctx, found[0])
 
     async def _pause(self, ctx: Context, goal: Goal) -> str:
-        if not await self.goals.halt(goal, "paused", "You paused it.", report=False):
-            return f"{goal_text.name(goal)} {goal_text.STATES[goal.state]}."
+        if not await self.goals.halt(goal, "paused", N_("You paused it."), report=False):
+            return f"{goal_text.name(goal)} · {goal_text.STATES[goal.state]}"
         self.runner.cancel(goal)
-        return N_(
-            f"{goal_text.name(goal)} is paused. A running turn continues to its end; /stop ends it."
-        )
+        after = N_("A running turn continues to its end; /stop ends it.")
+        return f"{goal_text.name(goal)} · {N_('paused')}\n{after}"
 
     async def _resume(self, ctx: Context, goal: Goal) -> str:
         await self.runner.process.join()
         process, session = self.runner.process.id, ctx.session.id or goal.session_id
         session = session if goal.kind == "goal" else goal.session_id
         if not await self.goals.resume(goal, process, session):
-            return f"{goal_text.name(goal)} {goal_text.STATES[goal.state]}."
+            return f"{goal_text.name(goal)} · {goal_text.STATES[goal.state]}"
         after = await self.goals.get(goal.id) or goal
         if goal.kind == "background":
             await self.runner.start(after, ctx if ctx.session.id else None)
         else:
             await self.runner.send(after)
-        return f"{goal_text.name(goal)} is active again."
+        return f"{goal_text.name(goal)} · {N_('active again')}"
 
     async def _clear(self, ctx: Context, goal: Goal) -> str:
-        if not await self.goals.clear(goal, "You cleared it."):
-            return f"{goal_text.name(goal)} {goal_text.STATES[goal.state]}."
+        if not await self.goals.clear(goal, N_("You cleared it.")):
+            return f"{goal_text.name(goal)} · {goal_text.STATES[goal.state]}"
         self.runner.cancel(goal)
-        return N_(f"{goal_text.name(goal)} is cleared. A running turn continues to its end.")
+        after = N_("A running turn continues to its end.")
+        return f"{goal_text.name(goal)} · {N_('cleared')}\n{after}"
 
     async def _requested_report(self, inbound: Inbound, args: str) -> str | None:
         """Return the report that the plugin has sent itself a message for; else None."""

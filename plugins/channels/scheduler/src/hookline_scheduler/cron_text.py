@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs.web import N_, t, tn
 
-from .schedule_parser import DAY, HOUR, MINUTE
+from .schedule_parser import DAY, HOUR, MINUTE, CronSchedule, IntervalSchedule
 
 SUNDAY = N_("every Sunday")
 DAYS = (
@@ -13,6 +13,13 @@ DAYS = (
 )
 WEEKEND = N_("every weekend")
 SETS = {"1-5": N_("every weekday"), "0,6": WEEKEND, "6,0": WEEKEND}
+
+
+def describe(schedule: CronSchedule | IntervalSchedule) -> str:
+    """Return when a job runs again and again."""
+    if isinstance(schedule, CronSchedule):
+        return describe_cron(str(schedule))
+    return describe_interval(schedule.seconds)
 
 
 def describe_interval(seconds: int) -> str:

@@ -8,8 +8,10 @@ from importlib.resources import files
 from typing import Any
 
 from hookline_hookspecs import Turn
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.stored_origins import named, strangers
 
+from .cron_text import describe
 from .job_store import Job, JobRun, RunOutcome
 from .schedule_parser import OneTimeSchedule, format_time, iso_time
 
@@ -46,6 +48,13 @@ def described(job: Job) -> str:
     return str(job.schedule)
 
 
+def in_words(job: Job) -> str:
+    """Return when a job runs, for people: ``every 2 hours`` or ``once · 2026-11-22 09:00 CET``."""
+    if isinstance(job.schedule, OneTimeSchedule):
+        return f"{N_('once')} · {format_time(job.schedule.at, job.zone)}"
+    return describe(job.schedule)
+
+
 def outcome(job: Job, turn: Turn, note: str) -> RunOutcome:
     """Return the outcome of a turn; ``note`` comes before its answer."""
     if turn.stop not in ("done", "question"):
@@ -57,19 +66,20 @@ def outcome(job: Job, turn: Turn, note: str) -> RunOutcome:
 
 def failure(job: Job, reason: str) -> RunOutcome:
     """Return the outcome of a run that failed."""
-    text = f"Scheduled job {job.id} ({described(job)}) failed: {reason.strip()}"
+    text = N_(f"Scheduled job {job.id} ({described(job)}) failed: {reason.strip()}")
     if isinstance(job.schedule, OneTimeSchedule):
-        text += f" Run it again with /schedule run {job.id}."
+        after = N_(f"Run it again with /schedule run {job.id}.")
     else:
-        text += " Further failures are not reported until it works again."
+        after = N_("Further failures are not reported until it works again.")
+    text = f"{text}\n{after}"
     return RunOutcome("failed", text, reason)
 
 
 def interruption(job: Job, run: JobRun) -> RunOutcome:
     """Return the outcome of a run whose process died or was stopped."""
-    reason = "the process ended during the run; how far it came is unknown"
-    skipped = f" It is not run again for {format_time(run.due, job.zone)}."
-    text = f"Scheduled job {job.id} ({described(job)}) was interrupted: {reason}.{skipped}"
+    reason = N_("the process ended during the run; how far it came is unknown")
+    text = N_(f"Scheduled job {job.id} ({described(job)}) was interrupted: {reason}.")
+    text += f"\n{N_(f'It is not run again for {format_time(run.due, job.zone)}.')}"
     return RunOutcome("interrupted", text, reason)
 
 
@@ -80,19 +90,21 @@ def state(job: Job) -> str:
 
 def line(job: Job, last: JobRun | None) -> str:
     """Return the line of a job in a list."""
-    parts = [job.id, described(job)]
+    parts = [job.id, in_words(job)]
     if job.run_id:
-        parts.append("running")
+        parts.append(N_("running"))
     elif job.requested:
-        parts.append("runs as soon as it can")
+        parts.append(N_("runs as soon as it can"))
     elif job.state == "paused":
-        parts.append("paused")
+        parts.append(N_("paused"))
     if job.due is not None and not isinstance(job.schedule, OneTimeSchedule):
-        parts.append(f"next {format_time(job.due, job.zone)}")
-    if last is not None and last.outcome in ("failed", "interrupted"):
-        parts.append(f"{last.outcome}: {short(last.reason)}")
+        parts.append(N_(f"next {format_time(job.due, job.zone)}"))
+    if last is not None and last.outcome == "failed":
+        parts.append(N_(f"failed: {short(last.reason)}"))
+    if last is not None and last.outcome == "interrupted":
+        parts.append(N_(f"interrupted: {short(last.reason)}"))
     if others := strangers(job.origins):
-        parts.append(f"from {named(others)}")
+        parts.append(N_(f"with words from {named(others)}"))
     return " · ".join([*parts, short(job.prompt)])
 
 

@@ -45,12 +45,12 @@ from hookline_hookspecs.web import (
 from hookline_hookspecs.web import named as named_cell
 
 from . import job_text
-from .cron_text import describe_cron, describe_interval
+from .cron_text import describe
 from .errors import ScheduleError
 from .job_runner import run_session_id
 from .job_store import Job, JobChat, JobRun
 from .schedule_commands import ScheduleCommands
-from .schedule_parser import CronSchedule, IntervalSchedule, OneTimeSchedule, format_time
+from .schedule_parser import CronSchedule, OneTimeSchedule, format_time
 
 PAGE_SIZE = 50
 TONES: Mapping[str, Tone] = {
@@ -237,11 +237,7 @@ def _row(job: Job, run: JobRun | None, now: float) -> Row:
 
 def _in_words(job: Job) -> str:
     """Return when a job runs."""
-    if isinstance(job.schedule, CronSchedule):
-        return describe_cron(str(job.schedule))
-    if isinstance(job.schedule, IntervalSchedule):
-        return describe_interval(job.schedule.seconds)
-    return t("once")
+    return t("once") if isinstance(job.schedule, OneTimeSchedule) else describe(job.schedule)
 
 
 def _actions(job: Job) -> Sequence[Action]:

@@ -68,9 +68,10 @@ class ScheduleCommands:
 
     def added(self, job: Job) -> str:
         """Return the sentence about a new or resumed job."""
-        due = format_time(job.due, job.zone) if job.due is not None else "never"
-        text = N_(f"Job {job.id}: {job_text.described(job)}, next {due} ({job.zone}).")
-        return f"{text} {self._where(job)}".strip()
+        parts = [N_(f"Job {job.id}"), job_text.in_words(job)]
+        if job.due is not None:
+            parts.append(N_(f"next {format_time(job.due, job.zone)}"))
+        return f"{' · '.join([*parts, job.zone])}\n{self._where(job)}".strip()
 
     def _where(self, job: Job) -> str:
         if job.chat.channel != TERMINAL:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hookline_hookspecs import Context, Conversations, HooklineError, Host, Inbound, Origin, Refused
+from hookline_hookspecs.sentences import N_
 
 from .catalog import ApprovalCatalog, ServerPrompt
 from .mcp_tools import McpTools, is_available
@@ -89,19 +90,19 @@ class ServerPrompts:
         name, *rest = args.split(None, 1)
         found = self._find(name, lambda server: is_available(ctx, server))
         if found is None:
-            return f"No prompt {name[:80]!r}. {COMMAND} lists the prompts of MCP servers."
+            return N_(f"No prompt {name[:80]!r}. /mcp lists the prompts of MCP servers.")
         if found.origin not in ctx.turn.inbound.origins:
-            return f"{found.name} has just become available. Send the command again."
+            return N_(f"{found.name} has just become available. Send the command again.")
         values = parse_arguments(found.prompt, rest[0] if rest else "")
         missing = [
             one.name for one in found.prompt.arguments if one.required and not values.get(one.name)
         ]
         if missing:
-            return f"{', '.join(missing)} missing. Usage: {found.usage}"
+            return N_(f"{', '.join(missing)} missing. Usage: {found.usage}")
         try:
             text = await self._get(ctx, found, values)
         except HooklineError as error:
-            return f"The prompt was not sent: {error}"
+            return N_(f"The prompt was not sent: {error}")
         self._host.services[Conversations].rerun(ctx, text)
         return ""
 
@@ -116,13 +117,13 @@ class ServerPrompts:
     def _list(self, ctx: Context) -> str:
         found = list(self._all(lambda server: is_available(ctx, server)))
         if not found:
-            return "No approved MCP server offers prompts."
+            return N_("No approved MCP server offers prompts.")
         lines = [
             f"{one.usage}: {one.prompt.description}" if one.prompt.description else one.usage
             for one in found[:MAX_LISTED]
         ]
         if len(found) > MAX_LISTED:
-            lines.append(f"… and {len(found) - MAX_LISTED} more.")
+            lines.append(N_(f"… and {len(found) - MAX_LISTED} more."))
         return "\n".join(lines)
 
     def _find(self, name: str, usable: Callable[[ToolServer], bool]) -> _Found | None:

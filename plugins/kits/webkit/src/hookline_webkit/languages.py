@@ -85,14 +85,17 @@ def read_catalogue(package: str, code: str) -> Any:
         return read_po(opened, locale=code.replace("-", "_"))
 
 
-def translations(catalogue: Iterable[Any]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield each translated sentence of a catalogue with its plural forms."""
+def translations(
+    catalogue: Iterable[Any], *, plurals: bool = False
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each translated sentence of a catalogue with its plural forms, with ``plurals`` also
+    by its plural."""
     for message in catalogue:
         many = isinstance(message.id, tuple)
-        key = message.id[0] if many else message.id
+        keys = message.id if many else (message.id,)
         forms = tuple(message.string) if many else (message.string,)
-        if key and all(forms) and not message.fuzzy:
-            yield key, forms
+        if keys[0] and all(forms) and not message.fuzzy:
+            yield from ((key, forms) for key in (keys if plurals else keys[:1]))
 
 
 @cache
@@ -113,7 +116,7 @@ def load(code: str) -> Language:
     for package in packages():
         if (catalogue := read_catalogue(package, code)) is not None:
             plural = gettext.c2py(catalogue.plural_expr)
-            for key, forms in translations(catalogue):
+            for key, forms in translations(catalogue, plurals=True):
                 messages.setdefault(key, forms)
     direction: Literal["ltr", "rtl"] = "rtl" if locale.text_direction == "rtl" else "ltr"
 

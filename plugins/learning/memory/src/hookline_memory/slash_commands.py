@@ -52,9 +52,9 @@ class MemoryCommand:
         origins = {file.name: await load_note_origins(ctx.host, file.name) for file in files}
         notes = await asyncio.to_thread(lambda: list(self._notes(files, origins)))
         facts = await self._facts.of_chat(chat)
-        lines = [f"Facts of this chat: {len(facts)}"]
+        lines = [N_(f"Facts of this chat: {len(facts)}")]
         if len(facts) > MAX_LISTED_FACTS:
-            lines[0] += f"; the newest {MAX_LISTED_FACTS}"
+            lines[0] += f" · {N_(f'the newest {MAX_LISTED_FACTS}')}"
         lines += [_line(fact) for fact in facts[-MAX_LISTED_FACTS:]]
         return "\n".join([*notes, *lines])
 
@@ -64,13 +64,13 @@ class MemoryCommand:
         """Return the notes that may be changed from this chat; it may not see others."""
         for file in reversed(files):
             is_global = file.name == self._note_paths.global_notes.name
-            name = "Notes for every chat" if is_global else "Notes of this chat"
+            name = N_("Notes for every chat") if is_global else N_("Notes of this chat")
             try:
                 notes = file.read().notes
             except InvalidOperation as error:
                 yield f"{name}: {error}."
                 continue
-            yield f"{name} [{format_usage(notes.chars, self._config.notes_max_chars)}]"
+            yield f"{name} · {format_usage(notes.chars, self._config.notes_max_chars)}"
             for entry in notes.entries:
                 from_ = author_note(origins[file.name].get(note_key(entry), ()))
                 yield f"- {entry}{from_ and f' [{from_}]'}"
@@ -86,7 +86,7 @@ class MemoryCommand:
                 continue
             except InvalidOperation as error:
                 return "\n".join([f"{error}.", *(f"- {one_line(e)}" for e in error.entries)])
-        return N_(f"No fact or note contains `{one_line(text, 60)}`. {HELP}")
+        return f"{N_(f'No fact or note contains `{one_line(text, 60)}`.')} {HELP}"
 
 
 def _line(fact: Fact) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookline_hookspecs.sentences import N_
+
 MAX_LINE_CHARS = 120
 """Characters of a text in a list."""
 
@@ -19,7 +21,7 @@ def one_line(text: str, max_chars: int = MAX_LINE_CHARS) -> str:
 
 def format_usage(chars: int, limit: int) -> str:
     """Return the usage, such as ``63 % of 2,200 characters``."""
-    return f"{round(100 * chars / limit)} % of {limit:,} characters"
+    return N_(f"{round(100 * chars / limit)} % of {limit:,} characters")
 
 
 def count_of(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 
 from hookline_hookspecs import Context, HooklineError
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 from .parts import SkillParts
 
@@ -26,12 +27,12 @@ async def list_skills(parts: SkillParts, ctx: Context, words: str) -> str:
     lines = []
     for skill in skills[:MAX_LISTED]:
         count = uses[skill.name].count if skill.name in uses else 0
-        marks = [f"used {count}×"] if count else []
-        marks += ["pinned"] if skill.name in pins else []
-        mark = f" ({', '.join(marks)})" if marks else ""
-        lines.append(f"{skill.name}{mark}: {await parts.viewer.described(ctx, skill)}")
+        marks = [tn("used {n} time", "used {n} times", count)] if count else []
+        marks += [N_("pinned")] if skill.name in pins else []
+        described = await parts.viewer.described(ctx, skill)
+        lines.append(" · ".join([skill.name, *marks, described]))
     if len(skills) > MAX_LISTED:
-        lines.append(f"… and {len(skills) - MAX_LISTED} more; search with /skills WORDS.")
+        lines.append(N_(f"… and {len(skills) - MAX_LISTED} more; search with /skills WORDS."))
     return "\n".join(lines)
 
 
@@ -47,7 +48,7 @@ async def propose(parts: SkillParts, ctx: Context, args: str, writers: str) -> s
     try:
         return await propose_to_team(parts, words[1], ctx=ctx)
     except HooklineError as error:
-        return f"{words[1][:80]} was not proposed: {error}"
+        return N_(f"{words[1][:80]} was not proposed: {error}")
 
 
 async def complete_name(parts: SkillParts, typed: str) -> list[tuple[str, str]]:
@@ -68,6 +69,7 @@ async def request_skill(parts: SkillParts, ctx: Context, name: str) -> str:
     if skill is None:
         found = await asyncio.to_thread(parts.library.match, name.replace("-", " "), 3)
         similar = ", ".join(one.name for one, _ in found)
-        return f"No skill {name[:80]!r}." + (f" Similar: {similar}." if similar else "")
+        missing = N_(f"No skill {name[:80]!r}.")
+        return f"{missing} {N_(f'Similar: {similar}.')}" if similar else missing
     await parts.injector.request(ctx, skill.name)
     return N_(f"The skill {skill.name} will be sent with your next message.")

@@ -53,10 +53,10 @@ class UserCommand:
     async def _show(self, ctx: Context, _rest: str) -> str:
         present = await self._profiles.present(Chat.of(ctx.session))
         if not present.text:
-            return N_(f"Nothing is known about you in this chat yet. {HELP}")
+            return f"{N_('Nothing is known about you in this chat yet.')}\n{HELP}"
         limit = self._config.max_chars
-        used = f"[{round(100 * len(present.text) / limit)} % of {limit:,} characters]"
-        return f"Known about you in this chat {used}\n{present.text}"
+        used = N_(f"{round(100 * len(present.text) / limit)} % of {limit:,} characters")
+        return f"{N_('Known about you in this chat')} · {used}\n{present.text}"
 
     async def _pin(self, ctx: Context, text: str) -> str:
         if not text:
@@ -83,7 +83,7 @@ class UserCommand:
         versions = await self._profiles.versions(Chat.of(ctx.session))
         if not versions:
             return N_("No versions yet.")
-        return "\n".join([*map(_line, versions), "Restore one with /user restore N."])
+        return "\n".join([*map(_line, versions), N_("Restore one with /user restore N.")])
 
     async def _restore(self, ctx: Context, number: str) -> str:
         if not number.isdecimal() or len(number) > 9:
@@ -95,6 +95,6 @@ class UserCommand:
 
 def _line(version: ProfileVersion) -> str:
     when = datetime.fromtimestamp(version.created).strftime("%Y-%m-%d %H:%M")
-    flat = " ".join(version.text.split()) or "(empty)"
+    flat = " ".join(version.text.split()) or N_("(empty)")
     shown = flat if len(flat) <= MAX_VERSION_CHARS else f"{flat[: MAX_VERSION_CHARS - 1]}…"
     return f"{version.version}. {when} · {version.origin} · {shown}"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from hookline_hookspecs import Host
 from hookline_hookspecs.inspection import Inspection
+from hookline_hookspecs.sentences import N_
 
 COMMANDS_BY_PLUGIN = {
     "access": ("answer", "pair"),
@@ -36,8 +37,9 @@ PLUGIN_BY_COMMAND = {
     f"/{name}": plugin for plugin, names in COMMANDS_BY_PLUGIN.items() for name in names
 }
 ALTERNATIVES = {
-    "checkpoints": "To undo only the conversation, use /undo, or /undo N for the last N turns; "
-    "files stay."
+    "checkpoints": N_(
+        "To undo only the conversation, use /undo, or /undo N for the last N turns; files stay."
+    )
 }
 """What a person can do without the plugin."""
 
@@ -67,15 +69,13 @@ async def explain_missing(host: Host, name: str) -> str:
     rows = await host.services[Inspection].plugins()
     row = next((row for row in rows if row["name"] == plugin), None)
     state, reason = (row["state"], row["reason"]) if row is not None else ("off", "")
-    enable = f"`hookline plugins enable {plugin}`"
     if state == "failed":
-        problem = f"{plugin} failed: {reason.rstrip('.')}"
-        fix = "Run `hookline doctor` for details."
+        problem = N_(f"{name} is not available: the plugin {plugin} failed: {reason.rstrip('.')}.")
+        fix = N_("Run `hookline doctor` for details.")
     elif state == "missing":
-        problem = f"{plugin} is not installed"
-        fix = f"Install it with {enable}."
+        problem = N_(f"{name} is not available: the plugin {plugin} is not installed.")
+        fix = N_(f"Install it with `hookline plugins enable {plugin}`.")
     else:
-        problem = f"{plugin} is off"
-        fix = f"Turn it on with {enable}."
-    parts = [f"{name} is not available: the plugin {problem}.", fix, ALTERNATIVES.get(plugin, "")]
-    return " ".join(filter(None, parts))
+        problem = N_(f"{name} is not available: the plugin {plugin} is off.")
+        fix = N_(f"Turn it on with `hookline plugins enable {plugin}`.")
+    return " ".join(filter(None, [problem, fix, ALTERNATIVES.get(plugin, "")]))

@@ -18,6 +18,7 @@ from hookline_hookspecs import (
     command,
     hookimpl,
 )
+from hookline_hookspecs.sentences import N_
 
 from .missing_commands import command_without_plugin, explain_missing, misspelt_command
 
@@ -131,7 +132,8 @@ class Commands(Plugin):
         """Show the session's title, or set it: /title TEXT."""
         if args:
             await self.host.set_title(ctx.session.id, args)
-        return f"Title: {ctx.session.title or 'none yet'}"
+        title = ctx.session.title
+        return f"Title: {title}" if title else "This session has no title yet."
 
     async def _complete_resume(self, session_id: str, typed: str) -> Sequence[tuple[str, str]]:
         from .resume import MAX_SESSIONS, chat_sessions, session_line
@@ -144,7 +146,7 @@ class Commands(Plugin):
         if not here:
             return []
         rows = await chat_sessions(self.host, here[0], typed.strip(), limit=50)
-        return [(row["id"], session_line(row).partition("  ")[2]) for row in rows]
+        return [(row["id"], session_line(row).partition(" · ")[2]) for row in rows]
 
     @command("/resume", audience="session", category="Sessions", complete=_complete_resume)
     async def resume(self, ctx: Context, args: str) -> str:
@@ -153,7 +155,7 @@ class Commands(Plugin):
 
         if not args:
             rows = await chat_sessions(self.host, ctx.session)
-            return session_list(rows, "Write /resume and the beginning of one of these ids:")
+            return session_list(rows, N_("Write /resume and the beginning of one of these ids:"))
         rows = await chat_sessions(self.host, ctx.session, args)
         found = [row for row in rows if row["id"] == args] or rows
         if not found:
@@ -162,13 +164,14 @@ class Commands(Plugin):
                 "an id from /sessions."
             )
         if len(found) > 1:
-            return session_list(found, f"Several ids begin with {args}:")
+            return session_list(found, N_(f"Several ids begin with {args}:"))
         session_id = found[0]["id"]
         if session_id != ctx.session.id:
             await self._conversations.reopen(session_id)
         self.host.signals.send("resumed", session_id)
         name = session_name(found[0])
-        return f"Session {session_id}." + (f" It is about “{name}”." if name else "")
+        about = N_(f"It is about “{name}”.") if name else ""
+        return f"{N_(f'Session {session_id}.')} {about}".strip()
 
     @command("/export", audience="operator", category="Sessions")
     async def export(self, ctx: Context, args: str) -> str:
@@ -225,4 +228,4 @@ class Commands(Plugin):
         command = ctx.turn.inbound
         message_id = f"{command.message_id}:{uuid4().hex}"
         stored = await self.host.receive(replace(command, text=text, message_id=message_id))
-        return "Queued." if stored else "Already queued."
+        return N_("Queued.") if stored else N_("Already queued.")

@@ -9,6 +9,7 @@ from typing import Any
 from hookline_hookspecs import Host, Session
 from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import spell_out
+from hookline_hookspecs.web import tn
 
 MAX_SESSIONS = 1000
 """The newest sessions of a chat, which are searched."""
@@ -41,8 +42,8 @@ def session_name(row: Row) -> str:
 def session_line(row: Row) -> str:
     """Return the line that shows a session in a list."""
     used = datetime.fromtimestamp(row["updated"]).strftime("%Y-%m-%d %H:%M")
-    turns = "1 turn" if row["turns"] == 1 else f"{row['turns']} turns"
-    return f"{row['id']}  {used}  {turns}  {session_name(row)}".rstrip()
+    turns = tn("{n} turn", "{n} turns", row["turns"])
+    return " · ".join(filter(None, [row["id"], used, turns, session_name(row)]))
 
 
 def session_list(rows: Sequence[Row], heading: str) -> str:

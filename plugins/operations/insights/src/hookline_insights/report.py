@@ -10,6 +10,7 @@ from typing import Any
 
 from hookline_hookspecs import Storage, StoreError, Usage
 from hookline_hookspecs.prices import Prices
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.storage import Row
 
 DEFAULT_DAYS = 7
@@ -73,7 +74,7 @@ def first_moment(days: int, now: float) -> float:
 
 
 def _bad(words: str) -> str:
-    return f"{words[:40]!r} is not a number of days; use a whole number from 1 to {MAX_DAYS}"
+    return N_(f"{words[:40]!r} is not a number of days; use a whole number from 1 to {MAX_DAYS}")
 
 
 async def report(

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from hookline_hookspecs.prices import FREE
+from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 from .groups import UsageGroup
 from .report import UsageReport
@@ -30,18 +32,19 @@ _KINDS = {"agent": "of sub-agents", "review": "of reviews"}
 def report_text(report: UsageReport, money: Money) -> str:
     """Return the whole report, with a paragraph for each section that is not empty."""
     since = datetime.fromtimestamp(report.since)
-    whose = "all chats" if report.chat is None else "this chat"
-    head = f"{_count(report.days, 'day')} of {whose}, since {since:%Y-%m-%d}"
+    whose = N_("All chats") if report.chat is None else N_("This chat")
+    days = tn("{n} day", "{n} days", report.days)
+    head = f"{whose} · {days} · {N_(f'since {since:%Y-%m-%d}')}"
     if not report.totals["requests"] and not report.turns:
-        return f"{head}: no model calls."
+        return f"{head} · {N_('no model calls')}"
     parts = [
         "\n".join([head, *_cost(report, money), _turns(report), *_tokens(report.totals)]),
-        _section("Tokens by day", _days(report.by_day)),
-        _section("By model", _models(report.models, money)),
-        _section("Tools", _tools(report.tools)),
-        _section("Skills used", _skills(report.learnt.get("skills_used", ()))),
-        _section("Learned", _learnt(report.learnt)),
-        _section("Sessions by channel", _channels(report.channels)),
+        _section(N_("Tokens by day"), _days(report.by_day)),
+        _section(N_("By model"), _models(report.models, money)),
+        _section(N_("Tools"), _tools(report.tools)),
+        _section(N_("Skills used"), _skills(report.learnt.get("skills_used", ()))),
+        _section(N_("Learned"), _learnt(report.learnt)),
+        _section(N_("Sessions by channel"), _channels(report.channels)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -99,20 +102,23 @@ def _turns(report: UsageReport) -> str:
     parts = []
     for kind, stops in sorted(report.turns.items(), key=lambda item: item[0] != "chat"):
         failed = sum(stops.get(stop, 0) for stop in FAILED)
-        note = f" ({failed} failed)" if failed else ""
         number = sum(stops.values())
-        others = f"{number:,} {_KINDS.get(kind, f'of {kind}')}"
-        parts.append((_count(number, "turn") if kind == "chat" else others) + note)
-    return f"Requests: {report.totals['requests']:,}; {', '.join(parts) or 'no turns'}"
+        turns = tn("{n} turn", "{n} turns", number)
+        parts.append(turns if kind == "chat" else f"{turns} {_KINDS.get(kind, f'of {kind}')}")
+        parts += [tn("{n} failed", "{n} failed", failed)] if failed else []
+    requests = N_(f"Requests: {report.totals['requests']:,}")
+    return " · ".join([requests, *(parts or [N_("no turns")])])
 
 
 def _tokens(totals: Mapping[str, Any]) -> list[str]:
     share = 100 * totals["cache_read"] / totals["input"] if totals["input"] else 0
     return [
-        f"Tokens in: {totals['input']:,}: {totals['fresh']:,} fresh, "
-        f"{totals['cache_read']:,} read from the cache ({share:.0f} %), "
-        f"{totals['cache_write']:,} written to it",
-        f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} of reasoning",
+        N_(
+            f"Tokens in: {totals['input']:,}: {totals['fresh']:,} fresh, "
+            f"{totals['cache_read']:,} read from the cache ({share:.0f} %), "
+            f"{totals['cache_write']:,} written to it"
+        ),
+        N_(f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} of reasoning"),
     ]
 
 
@@ -174,18 +180,21 @@ def _cost(report: UsageReport, money: Money) -> list[str]:
         return []
     unknown = [_shown(model["model"]) for model in report.models if model["money"] is None]
     if report.totals["money"] is None:
-        return [f"Cost: unknown; no price for {', '.join(unknown)} (hookline prices list)"]
+        return [N_(f"Cost: unknown; no price for {', '.join(unknown)} (hookline prices list)")]
     if all(model["free"] for model in report.models):
-        return [f"Cost: {FREE}"]
-    since = report.prices_date or "your settings"
-    parts = [f"Cost: {money(report.totals['money'])} at prices of {since}"]
+        return [N_("Cost: free (local)")]
+    since = report.prices_date or N_("your settings")
+    parts = [N_(f"Cost: {money(report.totals['money'])} at prices of {since}")]
     saved = report.totals["saved"]
     if round(saved, 4):
-        effect = f"saved {money(saved)}" if saved > 0 else f"cost {money(-saved)} more"
-        parts.append(f"the provider's cache {effect}")
+        parts.append(
+            N_(f"the provider's cache saved {money(saved)}")
+            if saved > 0
+            else N_(f"the provider's cache cost {money(-saved)} more")
+        )
     if unknown:
-        parts.append(f"without {', '.join(unknown)}, whose price is unknown")
-    return ["; ".join(parts)]
+        parts.append(N_(f"without {', '.join(unknown)}, whose price is unknown"))
+    return [" · ".join(parts)]
 
 
 def _count(number: int, word: str) -> str:

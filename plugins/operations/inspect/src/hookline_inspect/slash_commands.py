@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hookline_hookspecs import Context, Refused
+from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 from .plugin_listing import all_plugins
 from .sessions import session_name
@@ -15,14 +17,14 @@ MAX_SESSIONS = 20
 async def status(ctx: Context) -> str:
     """The session, whether a turn is running in it, its model, workspace and cost."""
     session = ctx.session
-    doing = "a turn is running" if ctx.turn.id else "idle"
-    name = f"Session {session.id}" if session.id else "New session"
-    title = f" ({session.title})" if session.title else ""
-    model = model_of(ctx) or "none is configured"
+    doing = N_("a turn is running") if ctx.turn.id else N_("no turn is running")
+    name = N_(f"Session {session.id}") if session.id else N_("New session")
+    count = tn("{n} message", "{n} messages", len(ctx.history))
+    model = model_of(ctx)
     lines = [
-        f"{name}{title}: {len(ctx.history)} messages, {doing}",
-        f"Model: {model}",
-        f"Workspace: {_workspace(ctx)}",
+        " · ".join(filter(None, [name, session.title, count, doing])),
+        N_(f"Model: {model}") if model else N_("Model: none is configured"),
+        N_(f"Workspace: {_workspace(ctx)}"),
         await cost(ctx.host, session.id),
     ]
     return "\n".join(filter(None, lines))
@@ -41,17 +43,17 @@ async def sessions(ctx: Context) -> str:
     chat = {"channel": here.channel, "chat_id": here.chat_id}
     rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=MAX_SESSIONS)
     lines = [
-        f"{row['id']}  {_turns(row['turns'])}  {session_name(row)}".rstrip()
+        " · ".join(filter(None, [row["id"], _turns(row["turns"]), session_name(row)]))
         for row in rows
         if row["turns"] or row["id"] == here.id
     ]
     if len(lines) > 1:
-        lines.append("Go back to one with /resume and the beginning of its id.")
-    return "\n".join(lines) or "No sessions yet."
+        lines.append(N_("Go back to one with /resume and the beginning of its id."))
+    return "\n".join(lines) or N_("No sessions yet.")
 
 
 def _turns(number: int) -> str:
-    return "1 turn" if number == 1 else f"{number} turns"
+    return tn("{n} turn", "{n} turns", number)
 
 
 async def plugins(ctx: Context) -> str:
@@ -59,6 +61,5 @@ async def plugins(ctx: Context) -> str:
     lines = []
     for row in await all_plugins(ctx.host):
         if row["state"] != "off" or "warnings" in row:  # config names it
-            reason = f": {row['reason']}" if row["reason"] else ""
-            lines.append(f"{row['name']} {row['state']}{reason}")
-    return "\n".join(lines) or "No plugins are on."
+            lines.append(" · ".join(filter(None, [row["name"], row["state"], row["reason"]])))
+    return "\n".join(lines) or N_("No plugins are on.")

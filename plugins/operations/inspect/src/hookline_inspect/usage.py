@@ -9,8 +9,10 @@ from typing import Any
 
 from hookline_hookspecs import Context, Host, ImageBlock, Inspection, Message, Usage
 from hookline_hookspecs.prices import FREE, Prices
+from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
-from .output import table, tokens
+from .output import tokens
 
 TOKENS = ("input", "cache_read", "cache_write", "cache_write_1h", "output")
 
@@ -38,7 +40,7 @@ async def usage(ctx: Context) -> str:
     prices = Prices.of(ctx.host)
     found = await _spent(ctx.host, ctx.session.id, prices)
     if not found:
-        return "No model call yet."
+        return N_("No model call yet.")
     lines = [_line(*name, spent, prices) for name, spent in found.items()]
     return "\n".join([*lines, _cost(found, prices)])
 
@@ -79,38 +81,48 @@ def _plus(sum_: float | None, amount: float | None) -> float | None:
 def _line(model: str, purpose: str, spent: _ModelUsage, prices: Prices) -> str:
     used = spent.usage
     money = FREE if prices.is_free(model) else prices.format(spent.money)
-    return (
-        f"{model} ({purpose}): {spent.calls} call{'s' * (spent.calls != 1)}, {used.input:,} in "
-        f"({used.cache_read:,} read from the cache, {used.cache_write:,} written, {used.fresh:,} "
-        f"fresh), {used.output:,} out: {'price unknown' if spent.money is None else money}"
+    parts = (
+        f"{model} ({purpose})",
+        tn("{n} model call", "{n} model calls", spent.calls),
+        N_(
+            f"{used.input:,} tokens in ({used.cache_read:,} read from the cache, "
+            f"{used.cache_write:,} written, {used.fresh:,} fresh)"
+        ),
+        N_(f"{used.output:,} tokens out"),
+        N_("price unknown") if spent.money is None else money,
     )
+    return " · ".join(parts)
 
 
 def _cost(found: Mapping[tuple[str, str], _ModelUsage], prices: Prices) -> str:
-    """A sentence with the total cost, and the models whose price is unknown."""
+    """The total cost, what the cache saved, and the models whose price is unknown."""
     models = [model for model, _ in found]
     if all(prices.is_free(model) for model in models):
-        return f"Cost: {FREE}."
+        return N_("Cost: free (local).")
     known = [spent for spent in found.values() if spent.money is not None]
     unknown = dict.fromkeys(model for (model, _), spent in found.items() if spent.money is None)
     if not known:
         cached = _cached(sum((spent.usage for spent in found.values()), Usage()))
-        return f"Cost: unknown (no price for {', '.join(unknown)}); {cached}."
+        return "\n".join([N_(f"Cost: unknown (no price for {', '.join(unknown)})."), cached])
     money = sum(spent.money or 0.0 for spent in known)
     saved = sum(spent.saved or 0.0 for spent in known)
-    since = prices.as_of(*models) or "your settings"
-    text = f"Cost: {prices.format(money)} at prices of {since}"
-    if round(saved, 4):
-        effect = "saved" if saved > 0 else "cost more by"
-        text += f"; the provider's cache {effect} {prices.format(abs(saved))}"
-    return f"{text}{'; without ' + ', '.join(unknown) if unknown else ''}."
+    since = prices.as_of(*models) or N_("your settings")
+    lines = [N_(f"Cost: {prices.format(money)} at prices of {since}.")]
+    if round(saved, 4) > 0:
+        lines.append(N_(f"The provider's cache saved {prices.format(saved)}."))
+    elif round(saved, 4):
+        lines.append(N_(f"The provider's cache cost {prices.format(-saved)} more."))
+    if unknown:
+        lines.append(N_(f"Not counted, because their price is unknown: {', '.join(unknown)}."))
+    return "\n".join(lines)
 
 
 def _cached(used: Usage) -> str:
     """How much of the input's cost the provider's cache saved."""
     share = 100 * (1 - used.input_cost / used.input) if used.input else 0.0
-    effect = f"saved {share:.0f} %" if share >= 0 else f"cost {-share:.0f} % more"
-    return f"the provider's cache {effect} of the input"
+    if share >= 0:
+        return N_(f"The provider's cache saved {share:.0f} % of the input.")
+    return N_(f"The provider's cache cost {-share:.0f} % more of the input.")
 
 
 async def context(ctx: Context) -> str:
@@ -120,17 +132,20 @@ async def context(ctx: Context) -> str:
     history_chars = sum(_length(message) for message in history)
     blocks = sum(len(message.context) for message in history)
     parts = {
-        "System prompt": tokens(stable.system) if stable else 0,
-        "Tools": tokens(stable.tools_json) if stable else 0,
-        f"History in {len(history)} messages": -(-history_chars // 4),
-        "Context blocks": -(-blocks // 4),
+        N_("System prompt"): tokens(stable.system) if stable else 0,
+        N_("Tools"): tokens(stable.tools_json) if stable else 0,
+        N_("Messages"): -(-history_chars // 4),
+        N_("Context blocks"): -(-blocks // 4),
     }
-    parts["Together"] = sum(parts.values())
+    parts[N_("Together")] = sum(parts.values())
     model = model_of(ctx)
     window = ctx.window(model)
-    rows = [[name, count, f"{100 * count / window:.1f} %"] for name, count in parts.items()]
-    named = f" of {model}" if model else ""
-    return f"{table(['', 'tokens', 'of the window'], rows)}\nWindow{named}: {window} tokens"
+    lines = [
+        " · ".join((name, tn("{n} token", "{n} tokens", count), f"{100 * count / window:.1f} %"))
+        for name, count in parts.items()
+    ]
+    named = N_(f"Context window of {model}") if model else N_("Context window")
+    return "\n".join([*lines, f"{named} · {tn('{n} token', '{n} tokens', window)}"])
 
 
 def model_of(ctx: Context) -> str | None:

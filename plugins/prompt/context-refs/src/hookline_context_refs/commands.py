@@ -6,6 +6,7 @@ import re
 from importlib.resources import files
 
 from hookline_hookspecs import Checkpoints, Context, HooklineError
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import spell_out
 
 from .all_changes import has_changes, load_changes
@@ -24,7 +25,7 @@ async def diff(ctx: Context, args: str, sources: ReferenceSources) -> str:
     if args.casefold() == CHECKPOINT:
         checkpoints = ctx.host.services.get(Checkpoints)
         if checkpoints is None:
-            return "The plugin checkpoints is off. Run `hookline plugins enable checkpoints`."
+            return N_("The plugin checkpoints is off. Run `hookline plugins enable checkpoints`.")
         return await checkpoints.changes(ctx)
     if reason := await _nothing(args, sources):
         return reason
@@ -49,7 +50,7 @@ async def review_prompt(args: str, sources: ReferenceSources) -> tuple[str, str]
 
 async def _nothing(args: str, sources: ReferenceSources) -> str:
     if not _NAME.fullmatch(args) or args.startswith("-"):
-        return f"{args[:100]!r} is neither a file here nor a commit."
+        return N_(f"{args[:100]!r} is neither a file here nor a commit.")
     return await has_changes(args, sources)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hookline_hookspecs.own_programs import own_path, own_program
+from hookline_hookspecs.sentences import N_
 
 from .reference_content import UnresolvedReference
 
@@ -91,7 +92,7 @@ async def open_repository(
     code, text, error, _ = await _git(["rev-parse", *where, *inside], folder, env, seconds)
     lines = text.splitlines()
     if code != 0 or len(lines) != 2 + len(_NEEDED):
-        raise UnresolvedReference(f"git found no repository here ({_first_line(error)})")
+        raise UnresolvedReference(N_(f"git found no repository here ({_first_line(error)})"))
     top, git_dir, index, objects, shallow, exclude = (folder / line for line in lines)
     _require_within(folder, top)
     _, commit, _, _ = await _git(["rev-parse", "-q", "--verify", "HEAD"], folder, env, seconds)

@@ -118,15 +118,14 @@ class Reasoning(Plugin[ReasoningConfig]):
             return N_(f"Reasoning: the default of {model}.")
         if supports(style, level):
             return N_(f"Reasoning: {level} ({model}).")
-        return N_(f"Reasoning: {level}, but not sent: {self._refusal(model, style)}")
+        return f"{N_(f'Reasoning: {level}, but not sent.')} {self._refusal(model, style)}"
 
     def _refusal(self, model: str, style: Style) -> str:
         if style != "none":
             return N_(f"{model} always reasons; the lowest level is low.")
-        return (
-            f"{model} is not known to accept a level of reasoning. If it does, set its style in "
-            f'config.yaml: plugins: {{reasoning: {{models: {{"{model}": effort}}}}}}.'
-        )
+        unknown = N_(f"{model} is not known to accept a level of reasoning.")
+        key = f'plugins: {{reasoning: {{models: {{"{model}": effort}}}}}}'
+        return f"{unknown} {N_(f'If it does, set its style in config.yaml: {key}.')}"
 
     @hookimpl
     async def pre_send(self, ctx: Context, wire: WireRequest) -> WireRequest | None:

@@ -61,8 +61,8 @@ def waiting_text(requests: Sequence[PairingRequest]) -> str:
     texts = [request_text(request) for request in requests[:MAX_LISTED_REQUESTS]]
     more = len(requests) - len(texts)
     if more:
-        texts.append(f"… and {more} more. To let someone in: /pair CODE or /pair CHANNEL:USER.")
-    return "\n\n".join(texts) or "No one is waiting to be let in."
+        texts.append(N_(f"… and {more} more. To let someone in: /pair CODE or /pair CHANNEL:USER."))
+    return "\n\n".join(texts) or N_("No one is waiting to be let in.")
 
 
 def question_text(request: PairingRequest) -> str:
@@ -73,10 +73,9 @@ def question_text(request: PairingRequest) -> str:
 
 def request_text(request: PairingRequest) -> str:
     """A pairing request in the list for an admin."""
-    return (
-        f"{question_text(request)}\n"
-        f"To let them in: /pair {request.code}. To block them: /pair {request.code} block."
-    )
+    code = request.code
+    how = N_(f"To let them in: /pair {code}. To block them: /pair {code} block.")
+    return f"{question_text(request)}\n{how}"
 
 
 def claim_text(code: str, minutes: float) -> str:

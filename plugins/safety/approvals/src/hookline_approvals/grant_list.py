@@ -27,7 +27,8 @@ def grant_list(grants: Sequence[Grant]) -> str:
     if not grants:
         return N_("No grants: every risky call is asked for.")
     lines = [_line(grant) for grant in grants]
-    return "\n".join(["Granted, without asking again:", *lines, "/grants revoke N takes one back."])
+    head = N_("Granted, without asking again:")
+    return "\n".join([head, *lines, N_("/grants revoke N takes one back.")])
 
 
 def _line(grant: Grant) -> str:

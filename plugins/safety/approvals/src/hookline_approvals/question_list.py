@@ -27,16 +27,15 @@ def question_list(questions: Sequence[StoredQuestion], now: float) -> str:
         return N_("No question is open.")
     lines = [_line(question, now) for question in questions[:MAX_LISTED]]
     if len(questions) > MAX_LISTED:
-        lines.append(f"… and {len(questions) - MAX_LISTED} more.")
-    return "\n".join([*lines, "To answer one: /questions answer ID CHOICE"])
+        lines.append(N_(f"… and {len(questions) - MAX_LISTED} more."))
+    return "\n".join([*lines, N_("To answer one: /questions answer ID CHOICE")])
 
 
 def several_text(questions: Sequence[StoredQuestion]) -> str:
     """Asks which of several open approvals is meant."""
     lines = [f"{question.id}: {question.tool or question.kind}" for question in questions]
-    return "\n".join(
-        ["Several approvals are open. Answer one: /questions answer ID CHOICE", *lines]
-    )
+    head = N_("Several approvals are open. Answer one: /questions answer ID CHOICE")
+    return "\n".join([head, *lines])
 
 
 def _line(question: StoredQuestion, now: float) -> str:

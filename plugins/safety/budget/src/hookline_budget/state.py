@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from hookline_hookspecs.sentences import N_
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
@@ -36,26 +38,33 @@ class BudgetState:
 
     def refusal(self, now: float, cost: str = "") -> str:
         """The reason why a call is refused; ``cost`` is what today's tokens cost, if known."""
-        scope = "all chats together" if self.scope == "all" else "this chat"
-        return (
-            f"Today's budget for {scope} is used up: {self.used:,} of {self.limit:,} "
-            f"tokens{f', {cost}' if cost else ''}. It resets {_format_reset(self.resets, now)}. To "
-            f"allow more, set {self.setting} in config.yaml."
+        scope = N_("all chats together") if self.scope == "all" else N_("this chat")
+        used = f"{self.used:,}{f' ({cost})' if cost else ''}"
+        return " ".join(
+            (
+                N_(f"Today's budget for {scope} is used up: {used} of {self.limit:,} tokens."),
+                N_(f"It resets at {_format_reset(self.resets, now)}."),
+                N_(f"To allow more, set {self.setting} in config.yaml."),
+            )
         )
 
     def line(self, now: float, cost: str = "") -> str:
         """One line for ``/budget``; ``cost`` is what today's tokens cost, if known."""
-        scope = "All chats" if self.scope == "all" else "This chat"
+        scope = N_("All chats") if self.scope == "all" else N_("This chat")
         percent = 100 * self.used / self.limit
         resets = _format_reset(self.resets, now)
         left = max(0, self.limit - self.used)
-        return (
-            f"{scope}: {self.used:,} of {self.limit:,} tokens used today ({percent:.0f} %)"
-            f"{f', {cost}' if cost else ''}, {left:,} left; resets {resets}"
+        parts = (
+            scope,
+            N_(f"{self.used:,} of {self.limit:,} tokens used today ({percent:.0f} %)"),
+            cost,
+            N_(f"{left:,} tokens left"),
+            N_(f"resets at {resets}"),
         )
+        return " · ".join(filter(None, parts))
 
 
 def _format_reset(resets: float, now: float) -> str:
     minutes = max(1, -int((now - resets) // 60))
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
-    return f"at {datetime.fromtimestamp(resets):%H:%M} (in {left})"
+    return f"{datetime.fromtimestamp(resets):%H:%M} (in {left})"

@@ -66,8 +66,8 @@ def parse(args: str) -> RewindRequest | None:
     prefix = form["hash"].lower() if form else ""
     if form is None or not _HASH.fullmatch(prefix):
         raise CheckpointError(
-            "A checkpoint is named by 4 to 64 hexadecimal digits, as /rewind lists them. "
-            + texts.USAGE
+            N_("A checkpoint is named by 4 to 64 hexadecimal digits, as /rewind lists them.")
+            + f"\n{texts.USAGE}"
         )
     path = (form["path"] or "").strip()
     words = form["words"].lower().split()
@@ -223,11 +223,11 @@ class Rewinder:
         found = await self._snapshots.find(self._chat, prefix, self._now)
         if not found:
             raise CheckpointError(
-                f"There is no checkpoint {prefix} in this chat. Run /rewind for a list."
+                N_(f"There is no checkpoint {prefix} in this chat. Run /rewind for a list.")
             )
         if len({saved.commit for saved in found}) > 1:
             several = ", ".join(saved.commit[: len(prefix) + 6] for saved in found[:5])
-            raise CheckpointError(f"{prefix} matches several: {several}")
+            raise CheckpointError(N_(f"{prefix} matches several: {several}"))
         return found[0]
 
     async def _difference(self, target: SavedSnapshot, commit: str) -> str:

@@ -25,13 +25,13 @@ USAGE = N_(
 NOTHING = N_("Nothing was put back.")
 NO_COMMIT_IS_LOST = N_("No commit is lost: what is replaced is kept under refs/before-rewind/.")
 OWNER_HEADINGS: Mapping[Owner, str] = {
-    "agent": "Changed by the agent, put back:",
-    "other": "Not changed by the agent, left as it is:",
-    "both": "Changed by the agent and by someone else, left unless you say otherwise:",
+    "agent": N_("Changed by the agent, put back:"),
+    "other": N_("Not changed by the agent, left as it is:"),
+    "both": N_("Changed by the agent and by someone else, left unless you say otherwise:"),
 }
 OWNER_REASONS: Mapping[Owner, str] = {
-    "agent": "changed by the agent",
-    "other": "not changed by the agent",
+    "agent": N_("changed by the agent"),
+    "other": N_("not changed by the agent"),
     "both": "changed by the agent and by someone else",
 }
 
@@ -64,7 +64,9 @@ def listed(
 ) -> str:
     """Return the list that ``/rewind`` shows; ``counts`` are changes by commit, ``lost`` are those
     after which a repository lost some of its history."""
-    lines = ["Checkpoints of this chat, newest first; ± is what changed until the next. " + USAGE]
+    lines = [
+        f"{N_('Checkpoints of this chat, newest first; ± is what changed until the next.')} {USAGE}"
+    ]
     for saved in found:
         count = counts.get(saved.commit)
         changed = ""
@@ -87,9 +89,9 @@ def offered(target: SavedSnapshot, files: OwnedPlan, turns: int) -> str:
             lines += [heading, *signed(paths)]
     if turns:
         lost = counted(turns, "turn")
-        lines.append(f"The conversation loses {lost}; files can be restored again.")
+        lines.append(N_(f"The conversation loses {lost}; files can be restored again."))
     hash_ = target.commit[:HASH_CHARS]
-    lines.append(f"Without a question: /rewind {hash_} files, all, conversation or both")
+    lines.append(N_(f"Without a question: /rewind {hash_} files, all, conversation or both"))
     return "\n".join(lines)
 
 
@@ -117,21 +119,21 @@ def rewound(
         if left or done.skipped:
             lines = [f"Nothing that the agent changed differs from {clock(target)}."]
     if done.removed:
-        lines.append(f"Removed, because created since: {_names(done.removed)}")
+        lines.append(N_(f"Removed, because created since: {_names(done.removed)}"))
     reasons = done.skipped | {path: OWNER_REASONS[owner] for path, owner in left.items()}
     for reason, paths in _by_reason(reasons).items():
-        lines.append(f"Left as it is ({reason}): {_names(paths)}")
+        lines.append(N_(f"Left as it is ({reason}): {_names(paths)}"))
     if left:
-        lines.append(f"To put these back too: /rewind {target.commit[:HASH_CHARS]} all")
-    lines.append(f"To undo this: /rewind {undo[:HASH_CHARS]}")
+        lines.append(N_(f"To put these back too: /rewind {target.commit[:HASH_CHARS]} all"))
+    lines.append(N_(f"To undo this: /rewind {undo[:HASH_CHARS]}"))
     return "\n".join(lines)
 
 
 def history_lost(target: SavedSnapshot, lines: Sequence[str]) -> str:
     """Return what a repository lost, which was not restored, and how to restore it."""
     hash_ = target.commit[:HASH_CHARS]
-    head = "The history of the repository has changed since, and was left as it is:"
-    return "\n".join((head, *lines, f"To restore it: /rewind {hash_} history"))
+    head = N_("The history of the repository has changed since, and was left as it is:")
+    return "\n".join((head, *lines, N_(f"To restore it: /rewind {hash_} history")))
 
 
 def history_problem(reason: str) -> str:
@@ -182,13 +184,13 @@ def model_notice(target: SavedSnapshot, within: str, done: RewindResult) -> str:
 
 def difference(target: SavedSnapshot, patch: str, whole: bool, modes: Sequence[str]) -> str:
     """Return the answer to ``/rewind diff``."""
-    head = f"What has changed since {clock(target)}, before “{target.title}”:"
+    head = N_(f"What has changed since {clock(target)}, before “{target.title}”:")
     parts = [*modes]
     if patch:
         fence = "`" * (1 + max(2, *map(len, re.findall("`+", patch)), 0))
         parts.append(f"{fence}diff\n{patch.rstrip()}\n{fence}")
     if not whole:
-        parts.append("(cut: the difference is longer)")
+        parts.append(N_("(cut: the difference is longer)"))
     return "\n".join([head, *parts]) if parts else N_(f"Nothing has changed since {clock(target)}.")
 
 

@@ -33,14 +33,14 @@ async def change_rules(
         return HELP
     chat = levels.chat_of(session)
     stored = await levels.chats.of(chat)
-    lines = [f"{one.kind} {one.text} ({_where(one)})" for one in stored]
-    shown = "\n".join(lines) if lines else "This chat has no rules of its own."
+    lines = [" · ".join((f"{one.kind} {one.text}", *_where(one))) for one in stored]
+    shown = "\n".join(lines) if lines else N_("This chat has no rules of its own.")
     return f"{shown}\n\n{HELP}"
 
 
-def _where(rule: ChatRule) -> str:
+def _where(rule: ChatRule) -> tuple[str, ...]:
     by = on_one_line(rule.by, MAX_PERSON_CHARS)
-    return f"{rule.where}, added by {by}" if by else rule.where
+    return (rule.where, N_(f"added by {by}")) if by else (rule.where,)
 
 
 async def _add(
@@ -58,7 +58,7 @@ async def _add(
         return str(error)
     by = f"{inbound.channel}:{inbound.user_id}"
     await levels.chats.add(levels.chat_of(session), kind, [rule.text], by=by)
-    return f"{kind}: {rule.text} applies in this chat."
+    return N_(f"{kind}: {rule.text} applies in this chat.")
 
 
 async def _remove(levels: RuleLevels, session: Session, text: str, trusted: bool) -> str:
@@ -69,4 +69,4 @@ async def _remove(levels: RuleLevels, session: Session, text: str, trusted: bool
     if not trusted and any(one.kind != "allow" for one in stored):
         return ONLY_ADMINS
     await levels.chats.remove(chat, text)
-    return f"{text} is removed."
+    return N_(f"The rule {text} is removed.")

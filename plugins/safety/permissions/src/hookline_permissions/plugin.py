@@ -401,7 +401,7 @@ class Permissions(Plugin[PermissionsConfig]):
         wanted = next((one for one in FREEDOM if one == args.casefold()), None)
         if not args:
             others = "\n".join(f"/mode {one}: {MEANING[one]}" for one in CHOSEN if one != now)
-            return f"Mode {now}: {MEANING[now]}.\n\n{others}"
+            return f"{N_(f'Mode {now}: {MEANING[now]}.')}\n\n{others}"
         if wanted == "yolo":
             return NOT_YOLO
         if wanted is None:
@@ -412,7 +412,7 @@ class Permissions(Plugin[PermissionsConfig]):
             await self.set(session_id, wanted)
         else:
             await self._records.choose_next(ctx.channel, ctx.session.chat_id, wanted)
-        return f"Mode {wanted}: {MEANING[wanted]}."
+        return N_(f"Mode {wanted}: {MEANING[wanted]}.")
 
     async def _now(self, ctx: Context, session_id: str) -> Mode:
         if session_id:

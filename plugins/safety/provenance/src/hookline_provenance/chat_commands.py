@@ -12,6 +12,7 @@ from .question_text import cleared, listed, listed_marks
 from .trust import Trust
 from .writes import Writes
 
+HOW_TO_ANSWER = N_("/proposals accept ID runs one, /proposals reject ID drops it.")
 MAX_LISTED = 50
 """Marked files in one answer."""
 
@@ -29,7 +30,8 @@ class ChatCommands:
         action, _, path = args.strip().partition(" ")
         if not action:
             found = await self._writes.listed()
-            more = f"\n… and {len(found) - MAX_LISTED} more." if len(found) > MAX_LISTED else ""
+            left = len(found) - MAX_LISTED
+            more = f"\n{N_(f'… and {left} more.')}" if left > 0 else ""
             return listed_marks(found[:MAX_LISTED]) + more
         if action != "clear" or not path.strip():
             return N_("Write /provenance to see marked files, or /provenance clear PATH.")
@@ -50,10 +52,12 @@ class ChatCommands:
         try:
             if not action:
                 found = await self._proposals.open()
-                return listed(found) + ("\n/proposals accept ID, or reject ID" if found else "")
+                return listed(found) + (f"\n{HOW_TO_ANSWER}" if found else "")
             if action in CHOICES:
                 answered = await self._proposals.answer(id_.strip(), CHOICES[action], by)
-                return f"Done. {answered.outcome}" if action == "accept" else answered.outcome
+                return (
+                    f"{N_('Done.')} {answered.outcome}" if action == "accept" else answered.outcome
+                )
         except HooklineError as error:
             return f"{error}"
         return N_("Write /proposals, /proposals accept ID or /proposals reject ID.")
@@ -64,8 +68,8 @@ class ChatCommands:
         try:
             if not action:
                 found = await self._trust.listed()
-                return (
-                    "\n".join(found) or "Nobody is trusted. /trust add HOST or PERSON trusts one."
+                return "\n".join(found) or N_(
+                    "Nobody is trusted. /trust add HOST or PERSON trusts one."
                 )
             if action == "add" and what:
                 inbound = ctx.turn.inbound
@@ -75,7 +79,9 @@ class ChatCommands:
                 )
             if action == "remove" and what:
                 removed = await self._trust.remove(what)
-                return f"{what} is not trusted {'any more' if removed else 'by a grant'}."
+                if removed:
+                    return N_(f"{what} is not trusted any more.")
+                return N_(f"{what} was not trusted by a grant.")
         except HooklineError as error:
             return f"{error}"
         return N_("Write /trust, /trust add HOST (or telegram:222) or /trust remove WHAT.")

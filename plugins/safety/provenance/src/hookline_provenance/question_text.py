@@ -115,12 +115,13 @@ def proposal_text(origins: Sequence[Origin], found: Sequence[Effect]) -> str:
 def listed(proposals: Sequence[StoredQuestion]) -> str:
     """The proposals, for a terminal or a chat."""
     if not proposals:
-        return "No proposals wait."
+        return N_("No proposals wait.")
     lines = []
     for one in proposals:
         until = datetime.fromtimestamp(one.expires or 0.0, UTC).date()
         preview = spell_out(one.preview).replace("\n", "\n    | ")
-        lines += [f"{one.id}  {one.tool}  session {one.session}; until {until}"]
+        parts = (one.id, one.tool, N_(f"session {one.session}"), N_(f"open until {until}"))
+        lines += [" · ".join(filter(None, parts))]
         lines += [f"    {spell_out(one.text)}", f"    | {preview}"]
     return "\n".join(lines)
 
@@ -128,16 +129,18 @@ def listed(proposals: Sequence[StoredQuestion]) -> str:
 def listed_marks(marks: Sequence[Mark]) -> str:
     """The marked files, one a line, for a terminal or a chat."""
     if not marks:
-        return "No file is marked."
+        return N_("No file is marked.")
     return "\n".join(
-        f"{on_one_line(one.path, MAX_LINE_CHARS)}  from {sources(one.origins)}" for one in marks
+        f"{on_one_line(one.path, MAX_LINE_CHARS)} · {N_(f'read from {sources(one.origins)}')}"
+        for one in marks
     )
 
 
 def cleared(path: str, origins: Sequence[Origin]) -> str:
     """What was done with a file's mark."""
     shown = on_one_line(path, MAX_LINE_CHARS)
-    return f"{shown} counts as the workspace's until it changes. It came from {sources(origins)}."
+    counts = N_(f"{shown} counts as the workspace's until it changes.")
+    return f"{counts} {N_(f'It came from {sources(origins)}.')}"
 
 
 def described(call: ToolCall, found: Sequence[Effect]) -> str:

@@ -324,8 +324,8 @@ class Databases(Plugin[DatabasesConfig]):
                 wrong.append(f"plugins.databases.connections.{name}.url: {error}")
         if wrong:
             return CheckResult(False, "; ".join(wrong), "Correct it in config.yaml, or remove it.")
-        count = len(self.config.connections)
-        return CheckResult(True, f"{count} configured" if count else "no database is configured")
+        n = len(self.config.connections)
+        return CheckResult(True, f"{n} configured" if n else "no database is configured")
 
 
 def _ignore_result(future: asyncio.Future[Any]) -> None:

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from hookline_hookspecs import Context, Host, ToolError, Turn
 from hookline_hookspecs.named_agents import NamedAgent
+from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.visible_text import code_span, on_one_line
 
 from .report import instruction
@@ -75,7 +76,8 @@ def task_line(agent: SubAgent, now: float) -> str:
     """Return a line about a running sub-agent; ``now`` is the Unix time."""
     minutes, seconds = divmod(max(0, int(now - agent.started)), 60)
     duration = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-    return f"- {code_span(on_one_line(agent.task, MAX_TASK_CHARS))} · running for {duration}"
+    running = N_(f"running for {duration}")
+    return f"- {code_span(on_one_line(agent.task, MAX_TASK_CHARS))} · {running}"
 
 
 def new_session_id() -> str:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hookline_hookspecs import ToolError
+from hookline_hookspecs.sentences import N_
 
 STATES = {"open": "○", "doing": "▸", "done": "✓"}
 """The symbol of each state."""
@@ -99,7 +100,7 @@ def as_markdown(steps: Sequence[PlanStep]) -> str:
 
 def progress(steps: Sequence[PlanStep]) -> str:
     """Return the progress, such as ``2 of 5 done``."""
-    return f"{sum(step.state == 'done' for step in steps)} of {len(steps)} done"
+    return N_(f"{sum(step.state == 'done' for step in steps)} of {len(steps)} done")
 
 
 def summary(steps: Sequence[PlanStep]) -> str:

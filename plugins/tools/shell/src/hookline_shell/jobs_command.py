@@ -43,7 +43,7 @@ def _numbered(jobs: list[BackgroundJob], number: str) -> BackgroundJob | None:
 
 
 def _unknown(number: str) -> str:
-    return N_(f"There is no job {spell_out(number)}. {_USAGE}")
+    return f"{N_(f'There is no job {spell_out(number)}.')} {_USAGE}"
 
 
 def _listed(jobs: list[BackgroundJob], now: float) -> str:
@@ -56,7 +56,8 @@ def _listed(jobs: list[BackgroundJob], now: float) -> str:
 
 
 def _line(job: BackgroundJob, now: float) -> str:
-    state = f"running for {_duration(now - job.started)}" if job.is_running else "ended"
+    for_ = _duration(now - job.started)
+    state = N_(f"running for {for_}") if job.is_running else N_("ended")
     return f"- {job.number}: {code_span(job.shown)} · {state}"
 
 

@@ -158,7 +158,7 @@ export function Settings({ id, known, mine, stamp, fail }) {
     ${all.settings.map((/** @type {any} */ one) => {
       const names = one.choices.map((/** @type {any} */ choice) => choice.value);
       const choices = names.includes(one.value) ? one.choices : [{ value: one.value, about: "" }, ...one.choices];
-      const window = one.name === "model" && all.window ? t("{size} tokens", { size: size(all.window) }) : "";
+      const window = one.name === "model" && all.window ? t("Context: {size} tokens", { size: size(all.window) }) : "";
       const spoken = (/** @type {any} */ choice) => [choice.value, choice.about, choice.value === one.value && window].filter(Boolean).join(" · ");
       return html`<label class="pick" key=${one.name}>
         <span class="pick-label" aria-hidden="true">${LABELS[one.name]}</span>
