@@ -64,6 +64,12 @@ def test_palette_finds_chats_messages_pages_and_commands(window: New) -> None:
         one.page.keyboard.press("Enter")
         box.wait_for(state="detached")
 
+    loaded = "() => performance.getEntriesByType('resource').some(one => /palette/.test(one.name))"
+    one.until(loaded)
+    one.page.keyboard.press("Control+k")
+    one.page.keyboard.type("second")
+    assert box.input_value() == "second"
+    one.page.keyboard.press("Escape")
     find("second", "a second chat")
     one.page.wait_for_url("**/chat/*")
     one.settled(13)

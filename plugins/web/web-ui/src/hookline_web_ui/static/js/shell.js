@@ -298,7 +298,8 @@ export function begin() {
     if (target.closest("[data-organise]")) import("./organise.js").then((one) => one.organise());
     if (target.closest("[data-notifications]")) import("./push.js").then((one) => one.showNotifications());
   });
-  loadRecent();
+  // Load what Ctrl K shows before it is pressed: what is typed after it must not go into a message.
+  loadRecent().then(() => import("./palette.js")).catch(() => {});
   const asApp = () => import("./push.js").then((one) => one.registerWorker()).catch(() => {});
   if (matchMedia("(display-mode: standalone)").matches) asApp();
   addEventListener("appinstalled", asApp);
