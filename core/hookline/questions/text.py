@@ -78,7 +78,7 @@ def closing_text(question: StoredQuestion) -> str:
         case "expired":
             return N_(f"The question about {what} has expired.")
         case "stopped":
-            return N_(f"The question about {what} was stopped.")
+            return N_(f"The question about {what} was cancelled.")
     return N_(f"The question about {what} is closed.")
 
 

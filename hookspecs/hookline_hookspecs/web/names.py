@@ -30,7 +30,7 @@ ENDINGS: Mapping[str, str] = {
     "max_iterations": N_("the limit of model calls"),
     "stopped": N_("a stop"),
     "error": N_("an error"),
-    "budget": N_("the end of the budget"),
+    "budget": N_("a used-up budget"),
     "running": N_("still running"),
 }
 """What a turn ended with, by its ``stop``; ``running`` is the state of one that has not ended."""

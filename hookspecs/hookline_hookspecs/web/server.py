@@ -43,7 +43,7 @@ class WebChange:
         at: Unix time in seconds.
         person: who, such as ``web:owner``.
         device: the id of their login.
-        what: the request, such as ``POST /skills/x/archive``, or ``logged in``.
+        what: the request, such as ``POST /skills/x/archive``, or ``signed in``.
         status: the HTTP status of the response.
         words: what they did, in the language of the page; empty if its route does not say.
     """

@@ -108,7 +108,7 @@ def test_failed_claims_are_limited_and_logged(gateways: Gateways, platform: Plat
     log: list[dict[str, Any]] = json.loads(gateways.run("pairing", "log", "--json")[1])
     entries = [(one["person"], one["what"]) for one in reversed(log)]
     assert entries.count(("webhook:eve", "sent a wrong claim code")) == 5
-    assert ("webhook:boss", "claimed to be the first admin") in entries
+    assert ("webhook:boss", "became the first admin") in entries
     assert ("webhook:bob", "asked to be let in") in entries
     assert not [one for one in entries if one[0] == "webhook:carl"]
     assert end(process)[0] == 0

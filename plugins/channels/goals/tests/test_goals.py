@@ -146,7 +146,7 @@ def test_second_goal_in_chat_is_refused(make_home: Make) -> None:
     assert said[1].startswith("This chat already has a goal; /goal clear ends it.\nGoal ")
     assert "· paused" in said[2]
     assert said[3].startswith("This chat already has a goal")
-    assert "· cleared" in said[4]
+    assert "· ended" in said[4]
     assert said[5] == "ok"
 
 

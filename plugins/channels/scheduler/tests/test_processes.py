@@ -145,7 +145,7 @@ def test_interrupted_run_is_reported_and_not_repeated(make_home: Make, clock: An
 
     report, following = after.run(later())
     assert "was interrupted" in report
-    assert "It is not run again for 2026-11-22 11:00 UTC." in report
+    assert "The run of 2026-11-22 11:00 UTC is not repeated." in report
     assert following == "in time"
 
 

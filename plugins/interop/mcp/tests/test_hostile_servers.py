@@ -211,7 +211,7 @@ def test_invalid_prompts_are_left_out_alone(mcp_home: Any, cursor: Any) -> None:
     model = ScriptedModel(["done"])
     agent = mcp_home.agent(model=model)
     assert agent.send("/mcp").text == "/mcp__small__good\n/mcp__small__needy <a> [b]"
-    assert agent.send("/mcp__small__needy b=x").text.startswith("a missing. Usage: ")
+    assert agent.send("/mcp__small__needy b=x").text.startswith("Missing: a. Usage: ")
     assert agent.send("/mcp__small__needy x").text == "done"
     assert model.requests[0].messages[-1].text == (
         "Hello.\n\nAssistant: [part left out: unknown type hologram]"

@@ -104,7 +104,7 @@ def test_prompts_are_listed_and_completed_without_a_connection(sdk_home: Any) ->
 def test_prompt_that_cannot_be_sent_names_the_reason(sdk_home: Any) -> None:
     agent = sdk_home.agent(Gate)
     assert agent.send("/mcp__sdk__brief").text == (
-        "topic missing. Usage: /mcp__sdk__brief <topic> [style]"
+        "Missing: topic. Usage: /mcp__sdk__brief <topic> [style]"
     )
     assert "No prompt 'sdk__other'" in agent.send("/mcp__sdk__other").text
     assert agent.send("/mcp__sdk__order").text == "The prompt was not sent: it gives orders"

@@ -47,12 +47,12 @@ def test_usage_counts_by_model_and_shows_cache_savings(harness: Make) -> None:
     lines = h.send("/usage").text.splitlines()
     assert lines[0] == (
         "test/model (turn) · 2 model calls · 2,000 tokens in (1,600 read from the cache, 200 "
-        "written, 200 fresh) · 14 tokens out · price unknown"
+        "written to it, 200 uncached) · 14 tokens out · price unknown"
     )
     assert lines[1].startswith("test/other (turn) · 1 model call · 10 tokens in (0 read from")
     assert lines[2:] == [
         "Cost: unknown (no price for test/model, test/other).",
-        "The provider's cache saved 69 % of the input.",
+        "The provider's cache saved 69 % of the input cost.",
     ]
 
 
@@ -101,18 +101,18 @@ def test_usage_shows_cost_if_price_is_known(harness: Make) -> None:
     h = harness(Inspect, PriceList, model=[answer(READ), answer(big), answer(big), answer(big)])
     h.send("x")
     assert h.send("/status").text.endswith(
-        "\nCost: $0.0007 at prices of 2026-10-01.\nThe provider's cache saved $0.0014."
+        "\nCost: $0.0007 at prices from 2026-10-01.\nThe provider's cache saved $0.0014."
     )
     # 100 fresh · 2 + 800 · 0.2 + 100 · 2.5 + 7 · 10 = 680 dollars for a million of each
     assert h.send("/usage").text.endswith(
-        "\nCost: $0.0007 at prices of 2026-10-01.\nThe provider's cache saved $0.0014."
+        "\nCost: $0.0007 at prices from 2026-10-01.\nThe provider's cache saved $0.0014."
     )
     h.send("y")  # a long prompt: 6000 · 4 + 100 · 20
     assert "1,600" not in h.send("/usage").text
     assert "Cost: $0.0267 at" in h.send("/usage").text
     h.send("/model test/other")
     h.send("z")
-    assert h.send("/usage").text.endswith("because their price is unknown: test/other.")
+    assert h.send("/usage").text.endswith("because the price is unknown: test/other.")
 
 
 def test_usage_of_a_local_server_is_free(harness: Make) -> None:
@@ -127,7 +127,7 @@ def test_usage_of_a_local_server_is_free(harness: Make) -> None:
 def test_usage_says_if_the_cache_cost_more(harness: Make) -> None:
     h = harness(Inspect, model=[answer(Usage(input=100, cache_write=100))])
     h.send("x")
-    assert h.send("/usage").text.endswith("cache cost 25 % more of the input.")
+    assert h.send("/usage").text.endswith("made the input 25 % more expensive.")
 
 
 def test_context_shows_what_fills_the_window(harness: Make) -> None:
@@ -146,7 +146,7 @@ def test_context_shows_what_fills_the_window(harness: Make) -> None:
     assert percent == round(100 * count / 128_000, 1)
     assert text.endswith("Context window of test/model · 128,000 tokens")
     parts = ("System prompt", "Tools", "Messages", "Context blocks")
-    assert cells(text, "Together")[0] == sum(cells(text, name)[0] for name in parts)
+    assert cells(text, "Total")[0] == sum(cells(text, name)[0] for name in parts)
 
 
 def test_context_does_not_count_picture_data_as_text(harness: Make) -> None:

@@ -53,7 +53,7 @@ def test_level_is_sent_from_the_next_turn_on(harness: Make) -> None:
 def test_model_without_reasoning_is_refused_with_advice(harness: Make) -> None:
     h = harness(Reasoning, model=["hi"])
     said = h.send("/reasoning low").text
-    assert "test/model is not known to accept a level of reasoning" in said
+    assert "It is not known whether test/model accepts a reasoning level" in said
     assert '{"test/model": effort}' in said
     h.send("hello")
     assert sent(h) == {"model": "test/model"}

@@ -52,7 +52,7 @@ def test_rewind_leaves_the_persons_edits_alone(chat: WorkspaceChat) -> None:
     after = chat.tree
     answer = chat.rewind(hash_)
     assert read(chat) == {"agent": "0", "gone": "0", "both": "by the person", **LEFT}
-    assert "Removed, because created since: new" in answer
+    assert "Removed, because they were created since: new" in answer
     assert "Left as it is (not changed by the agent): notes, person" in answer
     assert "Left as it is (changed by the agent and by someone else): both" in answer
     assert f"To put these back too: /rewind {hash_} all" in answer
@@ -167,7 +167,7 @@ def test_ignored_file_that_a_tool_names_is_restored(chat: WorkspaceChat) -> None
     answer = chat.rewind(newest)
     before_second_turn = {"a.local": "1", "b.local": "0", "x": "0", "unnamed.local": "1"}
     assert read(chat) == before_second_turn
-    assert "Removed, because created since: data/new" in answer
+    assert "Removed, because they were created since: data/new" in answer
     chat.rewind(undo_of(answer))
     assert read(chat) == dict.fromkeys(("a.local", "b.local", "x", "new", "unnamed.local"), "1")
     chat.rewind(oldest)

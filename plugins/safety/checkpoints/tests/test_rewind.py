@@ -33,7 +33,7 @@ def test_turn_can_be_rewound_and_the_rewind_undone(chat: WorkspaceChat) -> None:
     answer = chat.rewind(hash_)
     assert chat.tree == before
     assert "2 files restored, 1 file removed" in answer
-    assert "Removed, because created since: new/made.txt" in answer
+    assert "Removed, because they were created since: new/made.txt" in answer
     assert "before “Improve everything”" in answer
     chat.rewind(undo_of(answer))
     assert chat.tree == after
@@ -348,7 +348,7 @@ def test_long_diff_is_cut(chat: WorkspaceChat) -> None:
     chat.turn("big", lambda: chat.put("a.txt", "line\n" * 20_000))
     answer = chat.rewind(f"diff {chat.hashes()[0]}")
     assert len(answer) < 20_000
-    assert "cut: the difference is longer" in answer
+    assert "shortened: the diff is longer" in answer
 
 
 def test_rewind_without_differences_says_so(chat: WorkspaceChat) -> None:

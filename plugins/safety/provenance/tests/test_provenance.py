@@ -252,7 +252,7 @@ def test_with_nobody_there_it_becomes_a_proposal_that_can_be_accepted(make: Make
     assert h.plugin(World).remembered == ["pay Eve"]
     again = h.cli(f"proposals accept {id_}")
     assert (again.exit_code, "no open proposal" in again.stderr) == (1, True)
-    assert h.cli("proposals").stdout == "No proposals wait.\n"
+    assert h.cli("proposals").stdout == "No proposals are waiting.\n"
 
 
 def test_a_proposal_is_accepted_where_no_model_is_configured(
@@ -276,7 +276,7 @@ def test_a_proposal_can_be_rejected_and_expires(make: Make, clock: Any) -> None:
     (row,) = json.loads(h.cli("proposals --json").stdout)
     clock.ahead(15 * 86400)
     assert h.cli(f"proposals accept {row['id']}").exit_code == 1
-    assert h.cli("proposals").stdout == "No proposals wait.\n"
+    assert h.cli("proposals").stdout == "No proposals are waiting.\n"
     assert h.plugin(World).remembered == []
 
 
@@ -497,7 +497,7 @@ INSERT INTO provenance_proposals VALUES ('0a1b2c3d', 'learn', 'remember: pay Eve
 def test_a_proposal_of_an_earlier_version_is_kept(make: Make, tmp_path: Path) -> None:
     h = make("hi")
     h.send("hi")
-    assert h.cli("proposals").stdout == "No proposals wait.\n"
+    assert h.cli("proposals").stdout == "No proposals are waiting.\n"
     h.close()
     with closing(sqlite3.connect(h.home / "hookline.db")) as db:
         db.executescript(OLD_TABLE)

@@ -233,8 +233,8 @@ def test_audit_records_changes_without_bodies(serve: Serve) -> None:
 
     assert serve(story) == [
         ("web:owner", "POST /everything/operator", "was operator"),
-        ("web:mia", "logged in", "logged in"),
-        ("web:owner", "logged in", "logged in"),
+        ("web:mia", "signed in", "signed in"),
+        ("web:owner", "signed in", "signed in"),
     ]
 
 

@@ -22,7 +22,7 @@ def test_help_and_replies_of_commands_are_in_the_language_of_the_reader(play: An
             await owner.say(session, "/help all")
             result = await anext(event async for event in events if event["type"] == "result")
         assert ": Eine neue Sitzung beginnen." in result["text"]
-        assert result["text"].startswith("Gespräch")
+        assert result["text"].startswith("Unterhaltung")
         assert found["asides"][0]["text"] == result["text"]
         await owner.say(session, "/status")
         found = await owner.until(session, lambda found: len(found["asides"]) > 2)

@@ -21,13 +21,13 @@ STATES = {
     "over": N_("paused, its budget is used up"),
     "blocked": N_("waits for you"),
     "done": N_("reached"),
-    "cleared": N_("cleared"),
+    "cleared": N_("ended"),
 }
 USAGE = "\n".join(
     (
-        N_("/goal TEXT works on it turn after turn, in this chat."),
+        N_("/goal TEXT works on a goal in this chat, turn after turn."),
         N_("/goal shows its state; /goal pause, /goal resume, /goal clear take a background id."),
-        N_("/background TEXT works on it in a session of its own, and reports at the end."),
+        N_("/background TEXT works on one in a session of its own and reports at the end."),
     )
 )
 
@@ -63,7 +63,7 @@ def accepted(goal: Goal, config: GoalsConfig, *, ends: bool = False) -> str:
     if ends:
         where = f"{N_('This process ends now.')} {continuing(goal)}"
     elif goal.kind == "background":
-        where = N_("It runs beside this chat and reports when it ends.")
+        where = N_("It runs alongside this chat and reports when it ends.")
     else:
         where = N_("Your messages are answered between its turns; /stop pauses it.")
     limits = N_(
@@ -81,7 +81,7 @@ def continuing(goal: Goal) -> str:
         session = goal.address.get("session_id") or goal.session_id
         return N_(f"`hookline chat --session {session}` continues it after your first message.")
     return N_(
-        f"`hookline chat` in {goal.workspace} continues it after your first message, and reports "
+        f"`hookline chat` in {goal.workspace} continues it after your first message and reports "
         "when it ends."
     )
 
@@ -128,7 +128,7 @@ def over(goal: Goal, config: GoalsConfig) -> str:
     if goal.tokens >= config.tokens:
         return N_(f"It has used {goal.tokens:,} of {config.tokens:,} tokens.")
     if goal.turns >= config.turns:
-        return N_(f"It has used its {_turns(config.turns)}.")
+        return tn("It has used its {n} turn.", "It has used its {n} turns.", config.turns)
     if goal.seconds >= config.minutes * 60:
         return N_(f"It has used its {config.minutes:g} minutes.")
     return ""

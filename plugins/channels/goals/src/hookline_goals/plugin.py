@@ -180,7 +180,7 @@ class Goals(Plugin[GoalsConfig]):
         if not await self.goals.halt(goal, "paused", N_("You paused it."), report=False):
             return f"{goal_text.name(goal)} · {goal_text.STATES[goal.state]}"
         self.runner.cancel(goal)
-        after = N_("A running turn continues to its end; /stop ends it.")
+        after = N_("A running turn finishes first; /stop ends it now.")
         return f"{goal_text.name(goal)} · {N_('paused')}\n{after}"
 
     async def _resume(self, ctx: Context, goal: Goal) -> str:
@@ -200,8 +200,8 @@ class Goals(Plugin[GoalsConfig]):
         if not await self.goals.clear(goal, N_("You cleared it.")):
             return f"{goal_text.name(goal)} · {goal_text.STATES[goal.state]}"
         self.runner.cancel(goal)
-        after = N_("A running turn continues to its end.")
-        return f"{goal_text.name(goal)} · {N_('cleared')}\n{after}"
+        after = N_("A running turn finishes first.")
+        return f"{goal_text.name(goal)} · {N_('ended')}\n{after}"
 
     async def _requested_report(self, inbound: Inbound, args: str) -> str | None:
         """Return the report that the plugin has sent itself a message for; else None."""

@@ -70,16 +70,16 @@ def failure(job: Job, reason: str) -> RunOutcome:
     if isinstance(job.schedule, OneTimeSchedule):
         after = N_(f"Run it again with /schedule run {job.id}.")
     else:
-        after = N_("Further failures are not reported until it works again.")
+        after = N_("Further failures are not reported until it succeeds again.")
     text = f"{text}\n{after}"
     return RunOutcome("failed", text, reason)
 
 
 def interruption(job: Job, run: JobRun) -> RunOutcome:
     """Return the outcome of a run whose process died or was stopped."""
-    reason = N_("the process ended during the run; how far it came is unknown")
+    reason = N_("the process ended during the run; how far it got is unknown")
     text = N_(f"Scheduled job {job.id} ({described(job)}) was interrupted: {reason}.")
-    text += f"\n{N_(f'It is not run again for {format_time(run.due, job.zone)}.')}"
+    text += f"\n{N_(f'The run of {format_time(run.due, job.zone)} is not repeated.')}"
     return RunOutcome("interrupted", text, reason)
 
 
@@ -94,7 +94,7 @@ def line(job: Job, last: JobRun | None) -> str:
     if job.run_id:
         parts.append(N_("running"))
     elif job.requested:
-        parts.append(N_("runs as soon as it can"))
+        parts.append(N_("runs as soon as possible"))
     elif job.state == "paused":
         parts.append(N_("paused"))
     if job.due is not None and not isinstance(job.schedule, OneTimeSchedule):
@@ -104,7 +104,7 @@ def line(job: Job, last: JobRun | None) -> str:
     if last is not None and last.outcome == "interrupted":
         parts.append(N_(f"interrupted: {short(last.reason)}"))
     if others := strangers(job.origins):
-        parts.append(N_(f"with words from {named(others)}"))
+        parts.append(N_(f"contains text from {named(others)}"))
     return " · ".join([*parts, short(job.prompt)])
 
 

@@ -98,7 +98,7 @@ class ServerPrompts:
             one.name for one in found.prompt.arguments if one.required and not values.get(one.name)
         ]
         if missing:
-            return N_(f"{', '.join(missing)} missing. Usage: {found.usage}")
+            return N_(f"Missing: {', '.join(missing)}. Usage: {found.usage}")
         try:
             text = await self._get(ctx, found, values)
         except HooklineError as error:

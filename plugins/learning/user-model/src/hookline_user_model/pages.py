@@ -146,7 +146,7 @@ class ProfilePages:
                 "Clear this profile, including pinned lines? You can restore a version later."
             )
             parts.append(Actions([Action(t("Clear"), f"{PATH}/clear", label, question, "danger")]))
-        field = pinning or Field("text", t("A line to keep"), required=True)
+        field = pinning or Field("text", t("Line to keep"), required=True)
         hidden = Field("chat", kind="hidden", value=chat.label)
         parts.append(Form(f"{PATH}/pin", [hidden, field], t("Pin")))
         parts.append(_versions(versions, label))
@@ -181,7 +181,7 @@ class ProfilePages:
                 return Redirect(_path(chat), t("Pinned: {line}", line=line))
             except (InvalidChange, Refused) as refused:
                 error = _sentence(refused)
-        label = t("A line to keep")
+        label = t("Line to keep")
         return await self._one(chat, Field("text", label, value=text, required=True, error=error))
 
     async def unpin(self, request: RequestLike) -> Redirect:

@@ -38,7 +38,8 @@ PLUGIN_BY_COMMAND = {
 }
 ALTERNATIVES = {
     "checkpoints": N_(
-        "To undo only the conversation, use /undo, or /undo N for the last N turns; files stay."
+        "To undo only the conversation, use /undo, or /undo N for the last N turns; files stay "
+        "as they are."
     )
 }
 """What a person can do without the plugin."""

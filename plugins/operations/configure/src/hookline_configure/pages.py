@@ -191,8 +191,14 @@ class PluginPages:
             return [Text(text), Table([t("Command")], [Row([Code(command)])])]
         missing = self._catalog.missing_settings(name)
         enable = Action(t("Turn on"), build_path("plugins", name, "enable"), style="primary")
-        warning = [Text(_required_first(missing), "warning")] if missing else []
+        warning = [Text(self._required_first(name, missing), "warning")] if missing else []
         return [*warning, Actions([enable])]
+
+    def _required_first(self, name: str, missing: Sequence[str]) -> str:
+        inputs = setting_inputs(self._catalog.schema(name), None, None)
+        titles = {one.name: translate(one.title) for one in inputs}
+        names = ", ".join(titles.get(key, key) for key in missing)
+        return t("Fill in first: {names}.", names=names)
 
     def _settings(self, name: str) -> list[SettingInput]:
         """Raises ``HooklineError`` if config.yaml cannot be read."""
@@ -355,7 +361,7 @@ class PluginPages:
         if problem := naming_problem(name):
             raise Problem(404, "not_found", problem, t("Choose another name."))
         if missing := self._catalog.missing_settings(name):
-            return Redirect(here, _required_first(missing), "warning")
+            return Redirect(here, self._required_first(name, missing), "warning")
         try:
             others = missing_dependencies(self._core, name)
         except HooklineError as error:
@@ -415,7 +421,3 @@ def _without_key(message: str, key: str) -> str:
     """A message without the key at its start: it is shown beside the field."""
     text = message.rpartition(f"{key}: ")[2]
     return text[:1].upper() + text[1:]
-
-
-def _required_first(settings: Sequence[str]) -> str:
-    return t("Required first: {names}. Set it below.", names=", ".join(settings))

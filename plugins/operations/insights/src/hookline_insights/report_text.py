@@ -58,7 +58,7 @@ def groups_text(by: str, days: int, groups: Sequence[UsageGroup], money: Money) 
         cost = "cost unknown" if group.money is None else money(group.money)
         words = (
             f"{cost}; {_count(len(group.turns), 'turn')}, {group.input:,} in "
-            f"({group.fresh:,} fresh), {group.output:,} out"
+            f"({group.fresh:,} uncached), {group.output:,} out"
         )
         if group.calls:
             failed = f", {group.failed} failed" if group.failed else ""
@@ -114,11 +114,11 @@ def _tokens(totals: Mapping[str, Any]) -> list[str]:
     share = 100 * totals["cache_read"] / totals["input"] if totals["input"] else 0
     return [
         N_(
-            f"Tokens in: {totals['input']:,}: {totals['fresh']:,} fresh, "
+            f"Tokens in: {totals['input']:,}, of them {totals['fresh']:,} uncached, "
             f"{totals['cache_read']:,} read from the cache ({share:.0f} %), "
             f"{totals['cache_write']:,} written to it"
         ),
-        N_(f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} of reasoning"),
+        N_(f"Tokens out: {totals['output']:,}, of them {totals['reasoning']:,} for reasoning"),
     ]
 
 
@@ -184,16 +184,16 @@ def _cost(report: UsageReport, money: Money) -> list[str]:
     if all(model["free"] for model in report.models):
         return [N_("Cost: free (local)")]
     since = report.prices_date or N_("your settings")
-    parts = [N_(f"Cost: {money(report.totals['money'])} at prices of {since}")]
+    parts = [N_(f"Cost: {money(report.totals['money'])} at prices from {since}")]
     saved = report.totals["saved"]
     if round(saved, 4):
         parts.append(
             N_(f"the provider's cache saved {money(saved)}")
             if saved > 0
-            else N_(f"the provider's cache cost {money(-saved)} more")
+            else N_(f"the provider's cache added {money(-saved)}")
         )
     if unknown:
-        parts.append(N_(f"without {', '.join(unknown)}, whose price is unknown"))
+        parts.append(N_(f"without {', '.join(unknown)} (price unknown)"))
     return [" · ".join(parts)]
 
 

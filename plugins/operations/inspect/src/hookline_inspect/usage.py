@@ -86,7 +86,7 @@ def _line(model: str, purpose: str, spent: _ModelUsage, prices: Prices) -> str:
         tn("{n} model call", "{n} model calls", spent.calls),
         N_(
             f"{used.input:,} tokens in ({used.cache_read:,} read from the cache, "
-            f"{used.cache_write:,} written, {used.fresh:,} fresh)"
+            f"{used.cache_write:,} written to it, {used.fresh:,} uncached)"
         ),
         N_(f"{used.output:,} tokens out"),
         N_("price unknown") if spent.money is None else money,
@@ -107,13 +107,13 @@ def _cost(found: Mapping[tuple[str, str], _ModelUsage], prices: Prices) -> str:
     money = sum(spent.money or 0.0 for spent in known)
     saved = sum(spent.saved or 0.0 for spent in known)
     since = prices.as_of(*models) or N_("your settings")
-    lines = [N_(f"Cost: {prices.format(money)} at prices of {since}.")]
+    lines = [N_(f"Cost: {prices.format(money)} at prices from {since}.")]
     if round(saved, 4) > 0:
         lines.append(N_(f"The provider's cache saved {prices.format(saved)}."))
     elif round(saved, 4):
-        lines.append(N_(f"The provider's cache cost {prices.format(-saved)} more."))
+        lines.append(N_(f"The provider's cache added {prices.format(-saved)}."))
     if unknown:
-        lines.append(N_(f"Not counted, because their price is unknown: {', '.join(unknown)}."))
+        lines.append(N_(f"Not counted, because the price is unknown: {', '.join(unknown)}."))
     return "\n".join(lines)
 
 
@@ -121,8 +121,8 @@ def _cached(used: Usage) -> str:
     """How much of the input's cost the provider's cache saved."""
     share = 100 * (1 - used.input_cost / used.input) if used.input else 0.0
     if share >= 0:
-        return N_(f"The provider's cache saved {share:.0f} % of the input.")
-    return N_(f"The provider's cache cost {-share:.0f} % more of the input.")
+        return N_(f"The provider's cache saved {share:.0f} % of the input cost.")
+    return N_(f"The provider's cache made the input {-share:.0f} % more expensive.")
 
 
 async def context(ctx: Context) -> str:
@@ -137,7 +137,7 @@ async def context(ctx: Context) -> str:
         N_("Messages"): -(-history_chars // 4),
         N_("Context blocks"): -(-blocks // 4),
     }
-    parts[N_("Together")] = sum(parts.values())
+    parts[N_("Total")] = sum(parts.values())
     model = model_of(ctx)
     window = ctx.window(model)
     lines = [

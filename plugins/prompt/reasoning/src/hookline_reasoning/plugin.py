@@ -123,7 +123,7 @@ class Reasoning(Plugin[ReasoningConfig]):
     def _refusal(self, model: str, style: Style) -> str:
         if style != "none":
             return N_(f"{model} always reasons; the lowest level is low.")
-        unknown = N_(f"{model} is not known to accept a level of reasoning.")
+        unknown = N_(f"It is not known whether {model} accepts a reasoning level.")
         key = f'plugins: {{reasoning: {{models: {{"{model}": effort}}}}}}'
         return f"{unknown} {N_(f'If it does, set its style in config.yaml: {key}.')}"
 

@@ -93,5 +93,5 @@ class AdminClaims:
         put_person(tx, person, Role.ADMIN, "claim", now, message_id=claim_message_id(inbound))
         tx.execute("drop_claims")
         tx.execute("drop_request", channel=person.channel, user_id=person.user_id)
-        add_log_entry(tx, person, N_("claimed to be the first admin"), now)
+        add_log_entry(tx, person, N_("became the first admin"), now)
         return True

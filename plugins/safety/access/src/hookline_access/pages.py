@@ -159,7 +159,7 @@ class PeoplePages:
             given = wrong or {}
             name = Field(
                 "name", t("Name"), value=given.get("name", ""), required=True,
-                help=t("At most 64 characters. In commands they are web:NAME."),
+                help=t("At most 64 characters. In commands, the person is called web:NAME."),
                 error=given.get("error", ""),
             )  # fmt: skip
             role = Field(

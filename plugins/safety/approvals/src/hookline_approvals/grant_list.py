@@ -27,7 +27,7 @@ def grant_list(grants: Sequence[Grant]) -> str:
     if not grants:
         return N_("No grants: every risky call is asked for.")
     lines = [_line(grant) for grant in grants]
-    head = N_("Granted, without asking again:")
+    head = N_("Allowed without asking again:")
     return "\n".join([head, *lines, N_("/grants revoke N takes one back.")])
 
 

@@ -66,7 +66,7 @@ def parse(args: str) -> RewindRequest | None:
     prefix = form["hash"].lower() if form else ""
     if form is None or not _HASH.fullmatch(prefix):
         raise CheckpointError(
-            N_("A checkpoint is named by 4 to 64 hexadecimal digits, as /rewind lists them.")
+            N_("Name a checkpoint by 4 to 64 hexadecimal digits, as /rewind lists them.")
             + f"\n{texts.USAGE}"
         )
     path = (form["path"] or "").strip()

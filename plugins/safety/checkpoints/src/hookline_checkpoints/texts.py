@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 from .owned_plan import OwnedPlan
 from .ownership import Owner
@@ -32,7 +33,7 @@ OWNER_HEADINGS: Mapping[Owner, str] = {
 OWNER_REASONS: Mapping[Owner, str] = {
     "agent": N_("changed by the agent"),
     "other": N_("not changed by the agent"),
-    "both": "changed by the agent and by someone else",
+    "both": N_("changed by the agent and by someone else"),
 }
 
 
@@ -88,8 +89,13 @@ def offered(target: SavedSnapshot, files: OwnedPlan, turns: int) -> str:
         if paths := files.paths(owner):
             lines += [heading, *signed(paths)]
     if turns:
-        lost = counted(turns, "turn")
-        lines.append(N_(f"The conversation loses {lost}; files can be restored again."))
+        lines.append(
+            tn(
+                "The conversation loses {n} turn; files can be restored again.",
+                "The conversation loses {n} turns; files can be restored again.",
+                turns,
+            )
+        )
     hash_ = target.commit[:HASH_CHARS]
     lines.append(N_(f"Without a question: /rewind {hash_} files, all, conversation or both"))
     return "\n".join(lines)
@@ -117,9 +123,9 @@ def rewound(
     if not restored and not removed:
         lines = [f"{what} {verb} as of {clock(target)} already; nothing was changed."]
         if left or done.skipped:
-            lines = [f"Nothing that the agent changed differs from {clock(target)}."]
+            lines = [N_(f"Nothing that the agent changed differs from {clock(target)}.")]
     if done.removed:
-        lines.append(N_(f"Removed, because created since: {_names(done.removed)}"))
+        lines.append(N_(f"Removed, because they were created since: {_names(done.removed)}"))
     reasons = done.skipped | {path: OWNER_REASONS[owner] for path, owner in left.items()}
     for reason, paths in _by_reason(reasons).items():
         lines.append(N_(f"Left as it is ({reason}): {_names(paths)}"))
@@ -190,7 +196,7 @@ def difference(target: SavedSnapshot, patch: str, whole: bool, modes: Sequence[s
         fence = "`" * (1 + max(2, *map(len, re.findall("`+", patch)), 0))
         parts.append(f"{fence}diff\n{patch.rstrip()}\n{fence}")
     if not whole:
-        parts.append(N_("(cut: the difference is longer)"))
+        parts.append(N_("(shortened: the diff is longer)"))
     return "\n".join([head, *parts]) if parts else N_(f"Nothing has changed since {clock(target)}.")
 
 

@@ -12,7 +12,7 @@ from .question_text import cleared, listed, listed_marks
 from .trust import Trust
 from .writes import Writes
 
-HOW_TO_ANSWER = N_("/proposals accept ID runs one, /proposals reject ID drops it.")
+HOW_TO_ANSWER = N_("/proposals accept ID runs one, /proposals reject ID discards it.")
 MAX_LISTED = 50
 """Marked files in one answer."""
 
@@ -69,7 +69,8 @@ class ChatCommands:
             if not action:
                 found = await self._trust.listed()
                 return "\n".join(found) or N_(
-                    "Nobody is trusted. /trust add HOST or PERSON trusts one."
+                    "Nothing is trusted yet. To trust a host or a person: /trust add HOST, "
+                    "/trust add CHANNEL:USER"
                 )
             if action == "add" and what:
                 inbound = ctx.turn.inbound
@@ -80,7 +81,7 @@ class ChatCommands:
             if action == "remove" and what:
                 removed = await self._trust.remove(what)
                 if removed:
-                    return N_(f"{what} is not trusted any more.")
+                    return N_(f"{what} is no longer trusted.")
                 return N_(f"{what} was not trusted by a grant.")
         except HooklineError as error:
             return f"{error}"

@@ -115,7 +115,7 @@ def proposal_text(origins: Sequence[Origin], found: Sequence[Effect]) -> str:
 def listed(proposals: Sequence[StoredQuestion]) -> str:
     """The proposals, for a terminal or a chat."""
     if not proposals:
-        return N_("No proposals wait.")
+        return N_("No proposals are waiting.")
     lines = []
     for one in proposals:
         until = datetime.fromtimestamp(one.expires or 0.0, UTC).date()

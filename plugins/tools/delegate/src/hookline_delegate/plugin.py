@@ -155,7 +155,7 @@ class Delegate(Plugin[DelegateConfig]):
         """List the running sub-agents and their tasks."""
         running = [one for one in self._agents.values() if one.chat == ctx.session.id]
         if not running:
-            return "No sub-agents are running. /jobs lists background commands."
+            return "No sub-agents are running. /jobs lists background jobs."
         return "\n".join(task_line(one, self.host.now()) for one in running)
 
     @hookimpl(trylast=True)

@@ -101,7 +101,7 @@ class Logins:
             )
         made = await self._put_device(name, role, agent, before, code)
         if made is not None:
-            self._audit.add(made.identity, N_("logged in"), 200)
+            self._audit.add(made.identity, N_("signed in"), 200)
         return made
 
     async def sign_in(

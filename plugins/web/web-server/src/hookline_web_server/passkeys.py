@@ -193,7 +193,7 @@ class Passkeys:
         made = await self._logins.sign_in(row["name"], row["role"], agent, before)
         if made is None:
             raise _refused(401)
-        self._audit.add(made.identity, N_("logged in with a passkey"), 200)
+        self._audit.add(made.identity, N_("signed in with a passkey"), 200)
         return made
 
     def _require(self, sender: RequestSender) -> None:

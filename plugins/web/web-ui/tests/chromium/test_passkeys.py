@@ -203,7 +203,7 @@ def test_two_passkeys_of_one_person_are_told_apart_limited_audited_and_end_with_
     log = page.locator("main").inner_text()
     for done, times in (("added a passkey", 2), ("removed a passkey", 1)):
         assert log.count(done) == times, log
-    assert log.count("logged in with a passkey") == 1
+    assert log.count("signed in with a passkey") == 1
     owner.close()
     ben.context.close()
 

@@ -33,6 +33,7 @@ from hookline_hookspecs.web import (
     Tone,
     View,
     build_path,
+    ending,
     format_number,
     query_params,
     t,
@@ -206,7 +207,7 @@ class InternalPages:
             Stats(
                 [
                     Stat(t("Duration"), _duration(tree["ms"])),
-                    Stat(t("Ended with"), str(tree["verdict"] or "done"), tree["reason"] or ""),
+                    Stat(t("Ended with"), ending(tree["verdict"] or "done"), tree["reason"] or ""),
                     Stat(t("Steps"), format_number(_steps(tree))),
                 ]
             ),
