@@ -69,9 +69,10 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the one test of each plugin's contract that starts a process."""
+    """Mark property tests, and the one test of each plugin's contract that starts a process."""
     for item in items:
-        if item.name == "test_its_import_brings_no_heavy_module":
+        is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if is_property or item.name == "test_its_import_brings_no_heavy_module":
             item.add_marker(pytest.mark.long)
 
 

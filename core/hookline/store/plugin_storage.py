@@ -369,12 +369,18 @@ def _objects(store: Store, steps: Sequence[Migration], plugin: str, prefix: str)
 
 def load(folder: Path, dialect: str) -> dict[str, str]:
     """The named queries in a folder. The dialect's folder replaces queries of the same name."""
+    queries: dict[str, str] = {}
+    for path in [*sorted(folder.glob("*.sql")), *sorted((folder / dialect).glob("*.sql"))]:
+        queries |= _queries(path, path.stat().st_mtime_ns)
+    return queries
+
+
+@cache
+def _queries(path: Path, written_at: int) -> Mapping[str, str]:
+    """The queries of a file, which is read again only when it has been written."""
     import aiosql
 
     # aiosql warns about writes without the mark `!`, which work here.
     logging.getLogger("aiosql").setLevel(logging.ERROR)
-    queries: dict[str, str] = {}
-    for path in [*sorted(folder.glob("*.sql")), *sorted((folder / dialect).glob("*.sql"))]:
-        found = aiosql.from_path(path, "sqlite3", mandatory_parameters=False, encoding="utf-8")
-        queries |= {name: getattr(found, name).sql for name in found.available_queries}
-    return queries
+    found = aiosql.from_path(path, "sqlite3", mandatory_parameters=False, encoding="utf-8")
+    return {name: getattr(found, name).sql for name in found.available_queries}

@@ -131,6 +131,7 @@ def test_background_requests_do_not_change_session_requests(sent: list[Any]) -> 
         assert after.startswith(before)
 
 
+@pytest.mark.long
 def test_system_prompt_and_tools_stay_within_the_token_limit(sent: list[Any]) -> None:
     body = sent[0].json
     system = body.get("system") or body["messages"][0]

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from support.matrices import sampled
 from support.serving import serving
 
 Written = tuple[int, str | None, bytes]
@@ -145,14 +146,14 @@ def site(mcp_home: Any) -> Iterator[Any]:
         yield made
 
 
-@pytest.mark.parametrize("name", WIRES)
+@sampled("name", WIRES, rest="long")
 def test_message_in_another_writing_is_read(mcp_home: Any, site: Any, name: str) -> None:
     site.wire = WIRES[name]
     mcp_home.cli("mcp approve web --yes")
     assert mcp_home.call("mcp__web__say").text == "hello"
 
 
-@pytest.mark.parametrize(
+@sampled(
     "noted",
     [
         (200, None, b""),
@@ -167,6 +168,8 @@ def test_message_in_another_writing_is_read(mcp_home: Any, site: Any, name: str)
         (400, "application/json", b'{"error": "no id"}'),
         (404, "text/html", b"no"),
     ],
+    4,
+    rest="long",
 )
 def test_any_answer_to_a_notification_is_taken(mcp_home: Any, site: Any, noted: Written) -> None:
     site.noted = noted
@@ -212,7 +215,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("status", [400, 429, 503])
+@sampled("status", [400, 429, 503], 1, rest="long")
 @pytest.mark.parametrize(("kind", "body"), PLAIN)
 def test_error_that_is_no_message_is_told_with_its_words(
     mcp_home: Any, site: Any, kind: str, body: bytes, status: int
@@ -236,8 +239,8 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("status", [200, 400, 500])
-@pytest.mark.parametrize("name", ERRORS)
+@sampled("status", [200, 400, 500], 1, rest="long")
+@sampled("name", ERRORS, 3, rest="long")
 def test_error_in_any_form_is_told(mcp_home: Any, site: Any, name: str, status: int) -> None:
     mcp_home.cli("mcp approve web --yes")
     error, says = ERRORS[name]

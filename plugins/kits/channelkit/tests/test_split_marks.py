@@ -9,6 +9,7 @@ import pytest
 from hookline_channelkit import HtmlRenderer, render_markdown, split_markdown
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.matrices import sampled
 
 
 def _shown(markdown: str) -> str:
@@ -127,7 +128,7 @@ def _in_list(indent: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("quote", ["", "> "])
-@pytest.mark.parametrize("indent", ["  ", "    ", "\t", "        "])
+@sampled("indent", ["  ", "    ", "\t", "        "], 2, rest="long")
 @pytest.mark.parametrize("kind", ["items", "paragraphs", "code", "table"])
 def test_what_stands_in_a_list_does_not_become_code(kind: str, indent: str, quote: str) -> None:
     top = "- top\n" if len(indent) < 8 else "- top\n    - deeper\n"

@@ -109,6 +109,7 @@ def test_packaged_examples_are_valid() -> None:
     check_examples(PACKAGED)
 
 
+@pytest.mark.long
 def test_new_key_takes_the_place_of_its_example(line: RunCli, path: Path) -> None:
     path.write_text(PACKAGED)
     line("plugins", "disable", "titles")
@@ -130,6 +131,7 @@ def test_unset_brings_the_example_back(line: RunCli, path: Path) -> None:
     assert path.read_text() == PACKAGED
 
 
+@pytest.mark.long
 def test_new_key_goes_before_the_commented_examples_of_its_section(
     line: RunCli, path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 from hookline_hookspecs import ToolError
+from support.matrices import sampled
 
 TEXTS = [
     ("gb18030", '# 配置文件\nname = "测试"\n'),
@@ -59,7 +60,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("codec", UNMARKED)
-@pytest.mark.parametrize("text", WORDS)
+@sampled("text", WORDS, 3, rest="long")
 @pytest.mark.parametrize("count", [1, 400])
 def test_wide_unicode_without_a_mark_is_read_and_found_and_kept_by_an_edit(
     bench, codec, text, count

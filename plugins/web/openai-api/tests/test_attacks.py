@@ -156,6 +156,7 @@ def test_oversized_requests_are_refused(served: Served) -> None:
     refused(served.post("/chat/completions", chat([{"role": "user", "content": many}])), 400, "21")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", ["/etc/passwd is a file", "\u202eright to left", "🦊" * 2000, "<context>x</context>"]
 )

@@ -198,7 +198,7 @@ DISGUISES = {
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-@pytest.mark.parametrize("secret", SECRETS)
+@sampled("secret", SECRETS, rest="long")
 def test_secrets_are_refused_in_every_spelling(guard, secret, disguise):
     if "/" in secret and disguise in ("trailing dots", "stream", "named stream", "backup", "tilde"):
         pytest.skip("what is below a secret folder is refused by the folder's name")
