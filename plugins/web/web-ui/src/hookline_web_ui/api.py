@@ -62,7 +62,6 @@ class Api:
             ("POST", f"{session}/answer"): N_("answered a question"),
             ("POST", f"{session}/branch"): N_("continued a chat as a copy"),
             ("POST", f"{session}/versions"): N_("changed a message or had it answered again"),
-            ("POST", "/api/folders"): N_("checked a folder for a chat"),
             ("POST", f"{session}/settings"): N_("changed the settings of a chat"),
             ("POST", f"{session}/speech"): N_("had an answer read aloud"),
             ("POST", "/api/push"): N_("switched on notifications"),
@@ -86,7 +85,6 @@ class Api:
             ("POST", f"{session}/branch", self.branch),
             ("POST", f"{session}/versions", self.version),
             ("GET", "/api/settings", self.new_settings),
-            ("POST", "/api/folders", self.folder),
             ("GET", f"{session}/settings", self.settings),
             ("POST", f"{session}/settings", self.set),
             ("POST", f"{session}/speech", self.speech),
@@ -102,6 +100,8 @@ class Api:
             register(
                 SiteRoute(method, path, handler, "person", max_bytes=most, rate=rate, log=done)
             )
+        done, rate = N_("checked a folder for a chat"), MAX_POSTS_PER_MINUTE
+        register(SiteRoute("POST", "/api/folders", self.folder, rate=rate, log=done))
         upload, done, most = self.upload, N_("uploaded a file"), MAX_FILE_BYTES
         register(SiteRoute("PUT", "/api/files/{id}", upload, "person", max_bytes=most, log=done))
 
