@@ -15,11 +15,11 @@ from support.web import WEB, Site, listening, plugin, web_plugins
 
 NAMES = ("memory", "user-model", "skills", "insights", "scheduler", "inspect", "configure")
 MAIN = (
-    *("Inbox", "Sessions", "Plugins", "Insights", "Memory", "Skills", "Schedule", "People"),
-    "Doctor",
+    *("Inbox", "Sessions", "Insights", "Schedule"),
+    *("Plugins", "Memory", "Skills", "People", "Doctor"),
 )
-"""The navigation as CONTRACT has it, after Chat."""
-THEIRS = {"/", "/inbox", "/sessions", "/memory", "/insights"}
+"""The navigation that CONTRACT has after Chat, by section: *Activity*, then *Settings*."""
+THEIRS = {"/", "/inbox", "/sessions", "/memory", "/insights", "/settings"}
 """The pages of the navigation that somebody who is no operator has."""
 OPEN = {
     *("/sessions?q=tea&kind=all", "/memory/log", "/memory?q=tea", "/user-model"),

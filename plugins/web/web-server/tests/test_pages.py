@@ -103,7 +103,9 @@ def test_placeholder_page_of_disabled_plugin(harness: Callable[..., Harness]) ->
             pages = {
                 one.title: one for one in site.server.pages(Identity("web", "o", "operator", ""))
             }
-            assert (pages["Schedule"].path, pages["People"].plugin) == ("/schedule", "access")
+            schedule, people = pages["Schedule"], pages["People"]
+            assert (schedule.section, schedule.path) == ("Activity", "/schedule")
+            assert (people.section, people.plugin) == ("Settings", "access")
             page = (await owner.get("/schedule")).json()
             assert page["parts"][0]["rows"][0]["cells"][1]["text"] == (
                 "hookline plugins enable scheduler"

@@ -94,10 +94,14 @@ def test_route_access_of_all_plugins_is_enforced(serve: Serve) -> None:
 
 
 def with_routes() -> list[type[Plugin[Any]]]:
-    """Every installed plugin that brings routes, without those that are there anyway."""
+    """Every installed plugin that brings routes, without those that are there anyway, and terminal,
+    without which there is no page *Model*."""
     anyway = ("web-server", "access", "webhook")
     points = [one for one in entry_points(group="hookline.plugins") if one.name not in anyway]
-    return [one for one in (point.load() for point in points) if "register_routes" in vars(one)]
+    found = {one.name: one.load() for one in points}
+    return [
+        one for name, one in found.items() if name == "terminal" or "register_routes" in vars(one)
+    ]
 
 
 FOREIGN: list[tuple[str, dict[str, str], int]] = [

@@ -11,23 +11,23 @@ from hookline_hookspecs import Page, Route
 from hookline_hookspecs.web import N_, Code, Link, Row, SiteRoute, Table, View, t
 
 PAGES = (
-    (N_("Sessions"), "/sessions", 20, "inspect"),
-    (N_("Plugins"), "/plugins", 30, "configure"),
-    (N_("Insights"), "/insights", 40, "insights"),
-    (N_("Memory"), "/memory", 50, "memory"),
-    (N_("Skills"), "/skills", 60, "skills"),
-    (N_("Schedule"), "/schedule", 70, "scheduler"),
-    (N_("People"), "/people", 80, "access"),
-    (N_("Doctor"), "/doctor", 90, "inspect"),
+    (Page(N_("Sessions"), "Activity", 20), "/sessions", "inspect"),
+    (Page(N_("Insights"), "Activity", 40), "/insights", "insights"),
+    (Page(N_("Schedule"), "Activity", 70), "/schedule", "scheduler"),
+    (Page(N_("Model"), "Settings", 0), "/setup", "terminal"),
+    (Page(N_("Plugins"), "Settings", 30), "/plugins", "configure"),
+    (Page(N_("Memory"), "Settings", 50), "/memory", "memory"),
+    (Page(N_("Skills"), "Settings", 60), "/skills", "skills"),
+    (Page(N_("People"), "Settings", 80), "/people", "access"),
+    (Page(N_("Doctor"), "Settings", 90), "/doctor", "inspect"),
 )
-"""Title, path, order and plugin of each standard page."""
+"""Each standard page with its path and its plugin."""
 
 
 def placeholder_pages() -> Iterable[Route]:
     """Return a route for each page, which says how to switch its plugin on."""
-    for title, path, order, plugin in PAGES:
-        show = partial(_show, title, plugin)
-        yield SiteRoute("GET", path, show, page=Page(title, order=order))
+    for page, path, plugin in PAGES:
+        yield SiteRoute("GET", path, partial(_show, page.title, plugin), page=page)
 
 
 async def _show(title: str, plugin: str, request: Any) -> View:

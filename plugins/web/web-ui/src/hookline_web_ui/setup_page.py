@@ -51,7 +51,6 @@ MAX_ANSWERS = 100
 MAX_ANSWER_CHARS = 500
 """Characters shown of a model's answer."""
 LOG = N_("set up the model")
-NOT_OFFERED = "The set-up needs the plugin terminal. Run `hookline init` in a terminal."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,9 @@ class SetupPage:
         self._pending: OrderedDict[str, _Pending] = OrderedDict()
 
     def register(self, register: Callable[[Route], None]) -> None:
-        """Register the pages and their forms, for operators."""
+        """Register the pages and their forms, for operators, if a plugin sets up models."""
+        if self._host.services.get(ModelSetup) is None:
+            return
         page = Page("Model", "Settings", order=0)
         register(SiteRoute("GET", PATH, self.show, page=page))
         register(SiteRoute("POST", PATH, self.choose, max_bytes=20_000, rate=30, log=LOG))
@@ -173,10 +174,7 @@ class SetupPage:
 
     @property
     def _setup(self) -> ModelSetup:
-        found = self._host.services.get(ModelSetup)
-        if found is None:
-            raise Problem(404, "not_found", NOT_OFFERED)
-        return found
+        return self._host.services[ModelSetup]
 
     def _model(self) -> str:
         try:
