@@ -39,8 +39,8 @@ def test_channel_permissions_match_the_table(chats: MakeChats, run: Run, role: s
         }
         known = role != "stranger"
         assert (role in said["/whoami"]) is known
-        assert ("of all chats" in said["/insights"]) is (role in ("admin", "auditor"))
-        assert ("of this chat" in said["/insights"]) is (role == "member")
+        assert ("All chats" in said["/insights"]) is (role in ("admin", "auditor"))
+        assert ("This chat" in said["/insights"]) is (role == "member")
         assert ("No one is waiting" in said["/pair"]) is (role == "admin")
         assert (said["hello"] == "hi") is (role in ("admin", "member"))
         for text in ("/pair", "/plugins", "hello"):
