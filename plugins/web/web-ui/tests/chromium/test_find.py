@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from ..browser import Gateway
+from ..test_large_session import FILL
 from .conftest import Window
 
 New = Callable[..., Window]
@@ -38,8 +41,32 @@ def chats(one: Window, *texts: str) -> None:
         one.settled()
 
 
+def read_long_chat(one: Window, gateway: Gateway, session: str) -> None:
+    """Read a chat of 600 messages from its start to its end and back: only a part is drawn."""
+    with closing(sqlite3.connect(gateway.home / "hookline.db", timeout=30)) as db, db:
+        db.execute(FILL, {"turns": 299, "id": session})
+    one.open("/").open(f"/chat/{session}#m3")
+    one.page.locator(".found").wait_for()
+    drawn = (
+        "[...document.querySelectorAll('[data-message]')].map(one => Number(one.dataset.message))"
+    )
+    for to, last in ((1e9, 600), (0, 1)):
+        one.until(
+            f"([to, last]) => {{ document.querySelector('.log').scrollTop = to;"
+            f" return ({drawn}).includes(last); }}",
+            [to, last],
+        )
+        shown = one.page.evaluate(drawn)
+        assert shown == list(range(shown[0], shown[0] + 150))
+    one.say("hello")
+    one.log.locator('[data-message="602"]').get_by_text("answered").wait_for()
+    assert len(one.page.evaluate(drawn)) <= 150
+    one.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert one.page.evaluate(drawn) == list(range(1, 603))
+
+
 @pytest.mark.slow
-def test_palette_finds_chats_messages_pages_and_commands(window: New) -> None:
+def test_palette_finds_chats_messages_pages_and_commands(window: New, gateway: Gateway) -> None:
     one = window().open()
     chats(one, "tell me about the whale")
     whale = one.page.url.rpartition("/")[2]
@@ -78,6 +105,7 @@ def test_palette_finds_chats_messages_pages_and_commands(window: New) -> None:
     find("largest animal", "largest animal")
     one.page.wait_for_url("**/chat/*#m*")
     one.page.locator(".message.found").get_by_text("The blue whale").wait_for()
+    read_long_chat(one, gateway, whale)
     find("/undo", "/undo")
     one.until("() => document.querySelector('.composer textarea').value === '/undo '")
     find("doctor", "Doctor")

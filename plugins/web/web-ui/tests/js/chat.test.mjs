@@ -72,6 +72,17 @@ test("a snapshot at any point of what is already shown", () => {
   }
 });
 
+test("a snapshot of the end keeps the earlier messages", () => {
+  const chat = new Chat("s");
+  const earlier = { ...user, seq: 1, turn: "s", message_id: "e" };
+  const end = { ...snapshot(6), messages: [{ ...user, seq: 3 }, { ...answer, seq: 4 }], more: true };
+  chat.load(end);
+  chat.prepend({ messages: [earlier], more: false });
+  chat.load(end);
+  assert.deepEqual(shown(chat), ["user: hi", ...WHOLE]);
+  assert.equal(chat.more, false);
+});
+
 test("every event twice changes nothing", () => {
   const chat = new Chat("s");
   for (const event of events) for (const _ of [1, 2]) assert.ok(chat.apply(event));

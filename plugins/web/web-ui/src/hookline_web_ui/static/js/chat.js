@@ -28,6 +28,8 @@ export class Chat {
     this.person = person;
     /** Messages sent from this page and not confirmed yet. @type {Map<string, Item>} */
     this.sending = new Map();
+    /** The first entry to draw; null for the latest ones. @type {Item|null} */
+    this.top = null;
     this.clear();
   }
 
@@ -49,6 +51,7 @@ export class Chat {
     this.wrote = {};
     /** The versions of messages, by the sequence of the user's message. @type {Map<number, any>} */
     this.versions = new Map();
+    /** Whether there are messages before the first one. @type {boolean} */
     this.more = false;
     this.cursor = "";
     this.loaded = false;
@@ -59,17 +62,19 @@ export class Chat {
   /** @param {any} snapshot the response of `GET /api/sessions/{id}` */
   load(snapshot) {
     const old = new Map(this.items.map((item) => [item.key, item]));
-    const { results, wrote } = this;
+    const { results, wrote, tools, more } = this;
+    const begin = snapshot.messages?.[0]?.seq;
+    const before = begin == null ? [] : this.items.slice(0, Math.max(this.items.findIndex((item) => item.seq === begin), 0));
     this.clear();
-    Object.assign(this, { results, wrote });
+    Object.assign(this, { results, wrote, tools });
     this.loaded = true;
     this.cursor = snapshot.cursor ?? "";
     this.session = snapshot.session;
-    this.more = Boolean(snapshot.more);
+    this.more = before.length ? more : Boolean(snapshot.more);
     this.queue = snapshot.queue ?? [];
     for (const one of snapshot.versions ?? []) this.versions.set(one.seq, one);
     for (const one of snapshot.questions ?? []) this.questions.set(one.id, one);
-    this.items = this.fromMessages(snapshot.messages ?? [], old);
+    this.items = [...before, ...this.fromMessages(snapshot.messages ?? [], old)];
     this.turn = snapshot.turn ? { ...snapshot.turn } : null;
     for (const aside of snapshot.asides ?? []) this.placeAside(aside);
     for (const answer of snapshot.answers ?? []) this.placeAnswer(answer);
@@ -91,7 +96,9 @@ export class Chat {
   prepend(page) {
     const known = new Set(this.items.map((item) => item.seq).filter((seq) => seq != null));
     const fresh = (page.messages ?? []).filter((/** @type {any} */ one) => !known.has(one.seq));
+    const [first] = this.items;
     this.items = [...this.fromMessages(fresh), ...this.items];
+    if (this.top === first) this.top = this.items[0];
     this.more = Boolean(page.more);
     this.changed();
   }

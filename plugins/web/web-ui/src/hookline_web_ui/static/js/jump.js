@@ -3,6 +3,8 @@ import { call } from "./api.js";
 
 /** Milliseconds to wait for the messages to be drawn, and again for their final height. */
 const WAITS = [100, 400];
+/** How many entries to draw before the message. */
+const BEFORE = 50;
 
 /**
  * Load earlier messages until there is the one with the sequence `seq`, and show it.
@@ -11,13 +13,15 @@ const WAITS = [100, 400];
 export async function jump(chat, address, seq) {
   const first = () => chat.items.find((item) => item.seq != null)?.seq ?? 0;
   while (chat.more && first() > seq) {
-    chat.prepend(await call("GET", address(`?tail=500&before=${first()}`)));
+    chat.prepend(await call("GET", address(`?tail=1000&before=${first()}`)));
   }
-  const at = chat.items.findLast((item) => item.kind === "message" && item.seq != null && item.seq <= seq);
+  const at = chat.items.findLastIndex((item) => item.kind === "message" && item.seq != null && item.seq <= seq);
+  chat.top = chat.items[Math.max(at - BEFORE, 0)];
+  chat.changed();
   for (const wait of WAITS) {
     await new Promise((done) => setTimeout(done, wait));
-    const found = document.querySelector(`[data-message="${at?.seq}"]`);
-    found?.scrollIntoView({ block: "center" });
+    const found = document.querySelector(`[data-message="${chat.items[at]?.seq}"]`);
+    found?.scrollIntoView({ block: "start" }); // the log keeps in place what is at its top
     found?.classList.add("found");
   }
 }

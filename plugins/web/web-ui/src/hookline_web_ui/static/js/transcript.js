@@ -40,6 +40,8 @@ const growing = new WeakMap();
 const drawn = new WeakMap();
 /** The log follows new text if it is scrolled to within so many pixels of its end. */
 const FOLLOW_PIXELS = 48;
+/** How many entries are drawn, and by how many these change when the reader comes to their first or last one. */
+const [DRAWN, STEP] = [150, 50];
 /** Milliseconds that drawing may take in one frame. */
 const FRAME_MS = 16;
 /** Characters to draw in one frame, adapted to the time that the last frames took. */
@@ -48,12 +50,13 @@ let pace = 4000;
 /**
  * Render more of the answers, the last one first.
  * @param {Item[]} items
+ * @param {Item[]} all whose files the answers may show
+ * @param {number} room how many characters to render
  * @returns {boolean} whether there is more to render
  */
-function grow(items) {
-  let room = pace;
+function grow(items, all, room) {
   let more = false;
-  const files = () => items.flatMap((item) => item.files ?? []);
+  const files = () => all.flatMap((item) => item.files ?? []);
   for (const item of items.toReversed()) {
     if (item.role !== "assistant") continue;
     const known = growing.get(item) ?? { texts: [], behind: true, length: 0, rev: 0 };
@@ -78,7 +81,14 @@ function grow(items) {
 export function Log({ chat, actions, earlier, empty }) {
   const log = useRef(/** @type {any} */ (null));
   const jump = useRef(/** @type {any} */ (null));
-  const was = useRef({ follow: true, count: 0, seen: /** @type {any} */ (null), place: 0, at: -1 });
+  const was = useRef({ follow: true, count: 0, from: 0, items: /** @type {Item[]} */ ([]), seen: /** @type {any} */ (null), place: 0, at: -1 });
+  const [whole, setWhole] = useState(false); // while it is printed
+  const most = whole ? Infinity : DRAWN;
+  const all = chat.items.filter((item) => item.state !== "queued");
+  const latest = Math.max(all.length - most, 0);
+  const known = chat.top ? all.indexOf(chat.top) : -1;
+  const from = known < 0 ? latest : Math.min(known, latest);
+  const items = all.slice(from, from + most);
   const place = () => was.current.seen.getBoundingClientRect().top + log.current.scrollTop;
   /** Remember what is visible, to keep it in place while more is drawn above it. */
   const note = () => {
@@ -88,39 +98,55 @@ export function Log({ chat, actions, earlier, empty }) {
       .filter(Boolean);
     if (was.current.seen) was.current.place = place();
   };
-  const stay = () => {
+  const stay = (top = log.current.scrollTop) => {
     if (!was.current.seen?.isConnected) return;
     const moved = place() - was.current.place;
     was.current.place += moved;
-    log.current.scrollTop += moved;
+    log.current.scrollTop = top + moved;
     was.current.at = log.current.scrollTop;
   };
   const show = () => {
     const box = log.current;
-    was.current.follow = box.scrollHeight - box.scrollTop - box.clientHeight < FOLLOW_PIXELS;
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight;
+    was.current.follow = from === latest && below < FOLLOW_PIXELS;
+    chat.top = was.current.follow ? null : (chat.top ?? items[0]);
     if (box.scrollTop !== was.current.at) {
       stay();
       note();
     }
     jump.current.hidden = was.current.follow;
-    if (box.scrollTop < 200 && chat.more && !earlier) actions.earlier();
+    if (box.scrollTop < 200 && from > 0) move(-STEP);
+    else if (below < 200 && from < latest) move(STEP);
+    else if (box.scrollTop < 200 && chat.more && !earlier) actions.earlier();
+  };
+  const move = (/** @type {number} */ by) => {
+    chat.top = all[Math.max(from + by, 0)];
+    actions.again();
   };
   const toEnd = () => {
     was.current.follow = true;
+    chat.top = null;
+    if (from < latest) return actions.again();
     log.current.scrollTop = log.current.scrollHeight;
     was.current.at = log.current.scrollTop;
     jump.current.hidden = true;
   };
-  const items = chat.items.filter((item) => item.state !== "queued");
   const begun = chat.beginnings();
   const began = performance.now();
-  const more = grow(items);
+  const more = grow(items, all, whole ? Infinity : pace);
+  const top = log.current?.scrollTop;
   useLayoutEffect(() => {
     const [box, before] = [log.current, was.current];
-    const sent = items.at(-1)?.state === "sending" && items.length > before.count;
-    if (before.follow || sent) toEnd();
-    else stay();
-    before.count = items.length;
+    const sent = all.at(-1)?.state === "sending" && all.length > before.count;
+    if (sent || (before.follow && from === latest)) toEnd();
+    else {
+      before.follow = false;
+      if (from !== before.from && !before.seen?.isConnected) box.scrollTop = box.scrollHeight / 2; // what was read is not drawn any more
+      else stay(top);
+      if (box.scrollTop !== top) before.at = box.scrollTop; // moved by the drawing, not by the reader
+    }
+    for (const item of before.items) if (!items.includes(item)) growing.delete(item), drawn.delete(item);
+    Object.assign(before, { count: all.length, from, items });
     if (!more) return;
     const took = Math.max(performance.now() - began, 1);
     pace = Math.max(1000, Math.min(8000, pace * Math.max(0.5, Math.min(1.3, FRAME_MS / took))));
@@ -128,6 +154,7 @@ export function Log({ chat, actions, earlier, empty }) {
   });
   useLayoutEffect(() => {
     const watcher = new ResizeObserver(() => (was.current.follow || log.current.scrollHeight <= log.current.clientHeight ? toEnd() : stay()));
+    for (const name of ["beforeprint", "afterprint"]) addEventListener(name, () => setWhole(name === "beforeprint"));
     watcher.observe(log.current);
     watcher.observe(log.current.firstElementChild);
     return () => watcher.disconnect();
@@ -135,16 +162,15 @@ export function Log({ chat, actions, earlier, empty }) {
   return html`<div class="log-frame">
     <div
       class="log" role="log" aria-label=${t("Conversation")} aria-live="off" tabindex="0"
-      ref=${log}
-      onScroll=${show}
+      ref=${log} onScroll=${show}
     >
       <div class="column">
-        ${chat.more &&
+        ${chat.more && !from &&
         html`<button type="button" class="earlier" disabled=${earlier} onClick=${actions.earlier}>
           ${earlier ? t("Loading …") : t("Show earlier messages")}
         </button>`}
         ${empty}
-        ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(items, n, chat), begun.get(item.turn) ?? -1))}
+        ${items.map((item, n) => itemNode(item, chat, actions, endsAnswer(all, from + n, chat), begun.get(item.turn) ?? -1))}
       </div>
     </div>
     <button type="button" class="jump" hidden ref=${jump} onClick=${toEnd} data-jump>
@@ -315,16 +341,12 @@ function ToolCard({ tool }) {
       <span class="name"><${Visible} text=${tool.name} /></span>
       <span class="gist"><${Visible} text=${shortened(gist(tool.arguments), 120)} /></span>
       <span class="unseen">${{ runs: t("running"), done: t("done"), failed: t("failed") }[state]}</span>
-      ${tool.seconds != null && tool.seconds >= 0.1
-        ? html`<span class="took">${duration(tool.seconds * 1000)}</span>`
-        : null}
+      ${tool.seconds != null && tool.seconds >= 0.1 && html`<span class="took">${duration(tool.seconds * 1000)}</span>`}
     </summary>
     <div class="inside">
       ${diff
         ? html`<${DiffView} diff=${diff} />`
-        : html`<pre class="long" tabindex="0" aria-label=${t("Arguments")}><${Visible}
-            text=${written(tool.arguments)}
-          /></pre>`}
+        : html`<pre class="long" tabindex="0" aria-label=${t("Arguments")}><${Visible} text=${written(tool.arguments)} /></pre>`}
       ${tool.text &&
       html`<pre class="long" tabindex="0" aria-label=${t("Result")}><${Visible} text=${tool.text} /></pre>`}
     </div>
@@ -354,9 +376,7 @@ function written(args) {
 const Aside = ({ item }) =>
   html`<section class="aside" aria-label=${t("Command")}>
     ${item.command && html`<p class="mono small"><${Visible} text=${item.command} /></p>`}
-    ${item.text == null
-      ? html`<p class="quiet small">…</p>`
-      : html`<div class="md">${markdown(item.text, true)}</div>`}
+    ${item.text == null ? html`<p class="quiet small">…</p>` : html`<div class="md">${markdown(item.text, true)}</div>`}
   </section>`;
 
 /** @param {{files?: any[], show: LogActions["files"]}} props */

@@ -92,16 +92,9 @@ function TableView({ part, level }) {
       ? html`<div class="scroll" tabindex="0" role="group" aria-label=${part.title || t("Table")}>
           <table class="data">
             <thead>
-              <tr>
-                ${part.columns.map(
-                  (/** @type {string} */ name, /** @type {number} */ n) =>
-                    html`<th scope="col" class=${numbers(part.rows[0].cells[n])}>${name}</th>`,
-                )}
-              </tr>
+              <tr>${part.columns.map((/** @type {string} */ name, /** @type {number} */ n) => html`<th scope="col" class=${numbers(part.rows[0].cells[n])}>${name}</th>`)}</tr>
             </thead>
-            <tbody>
-              ${part.rows.map((/** @type {any} */ row) => tableRow(row, part.columns.length, numbers))}
-            </tbody>
+            <tbody>${part.rows.map((/** @type {any} */ row) => tableRow(row, part.columns.length, numbers))}</tbody>
           </table>
         </div>`
       : html`<p class="empty">${part.empty}</p>`}
@@ -111,14 +104,8 @@ function TableView({ part, level }) {
 
 /** @param {any} row @param {number} width @param {(value: any) => string|undefined} numbers */
 const tableRow = (row, width, numbers) => [
-  html`<tr>
-    ${row.cells.map((/** @type {any} */ one) => html`<td class=${numbers(one)}>${cell(one)}</td>`)}
-  </tr>`,
-  row.detail
-    ? html`<tr class="detail">
-        <td colspan=${width}><${Folded} text=${row.detail} title=${t("Details")} /></td>
-      </tr>`
-    : null,
+  html`<tr>${row.cells.map((/** @type {any} */ one) => html`<td class=${numbers(one)}>${cell(one)}</td>`)}</tr>`,
+  row.detail && html`<tr class="detail"><td colspan=${width}><${Folded} text=${row.detail} title=${t("Details")} /></td></tr>`,
 ];
 
 /** @param {any} part */
@@ -174,16 +161,10 @@ function TimelineView({ part, level }) {
     ${heading(part.title, level)}
     <ol class="timeline">
       ${drawSteps(part.steps.slice(0, MAX_STEPS_SHOWN), whole)}
-      ${rest.length
-        ? html`<li>
-            <details>
-              <summary>${tn("{n} more step", "{n} more steps", rest.length)}</summary>
-              <ol>
-                ${drawSteps(rest, whole)}
-              </ol>
-            </details>
-          </li>`
-        : null}
+      ${rest.length > 0 &&
+      html`<li>
+        <details><summary>${tn("{n} more step", "{n} more steps", rest.length)}</summary><ol>${drawSteps(rest, whole)}</ol></details>
+      </li>`}
     </ol>
   </section>`;
 }
@@ -202,9 +183,7 @@ function TimelineStep({ step, whole }) {
       <span class="ms">${duration(step.ms)}</span>
     </div>
     ${step.detail && html`<${Folded} text=${step.detail} />`}
-    ${step.children.length
-      ? html`<ol>${drawSteps(step.children, whole)}</ol>`
-      : null}
+    ${step.children.length > 0 && html`<ol>${drawSteps(step.children, whole)}</ol>`}
   </li>`;
 }
 

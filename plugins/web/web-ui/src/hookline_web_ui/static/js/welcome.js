@@ -12,12 +12,7 @@ export function Empty({ give }) {
       <span class="mouse">${tx("Press {key} for keyboard shortcuts, or drop a file here.", { key: html`<kbd>?</kbd>` })}</span>
     </p>
     <div class="actions">
-      ${suggestions.map(
-        (one) =>
-          html`<button type="button" onClick=${() => give(one)}>
-            ${one}
-          </button>`,
-      )}
+      ${suggestions.map((one) => html`<button type="button" onClick=${() => give(one)}>${one}</button>`)}
     </div>
   </div>`;
 }
