@@ -18,9 +18,7 @@ from websockets.sync.client import connect
 
 from .browser import PATIENCE, Gateway
 
-FIREFOX = (
-    os.environ.get("HOOKLINE_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
-)
+FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 ENTER, CONTROL = "\ue007", "\ue009"
 BOX = "form.composer:has([type=submit]) textarea"
 """The message box of a chat that is ready."""
@@ -31,21 +29,20 @@ class Firefox:
 
     def __init__(self, program: str, profile: Path) -> None:
         flags = ("--headless", "--no-remote", "--profile", str(profile))
-        self._process = subprocess.Popen(
-            [program, *flags, "--remote-debugging-port", "0"],
-            env={**os.environ, "HOME": str(profile)},
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stderr is not None
-        said = []
-        for line in self._process.stderr:
-            said.append(line)
-            if found := re.search(r"BiDi listening on (ws://\S+)", line):
-                break
-        else:
-            raise AssertionError("".join(said))
+        said = profile / "stderr"
+        with said.open("wb") as file:
+            self._process = subprocess.Popen(
+                [program, *flags, "--remote-debugging-port", "0"],
+                env={**os.environ, "HOME": str(profile)},
+                stderr=file,
+                stdout=subprocess.DEVNULL,
+            )
+        ends = time.monotonic() + PATIENCE
+        while not (found := re.search(r"BiDi listening on (ws://\S+)", said.read_text("utf-8"))):
+            if self._process.poll() is not None or time.monotonic() > ends:
+                self._process.kill()
+                raise AssertionError(said.read_text("utf-8"))
+            time.sleep(0.05)
         self._socket = connect(f"{found[1]}/session", max_size=None, proxy=None)
         self._number, self.faults = 0, list[str]()
         self.send("session.new", capabilities={})
@@ -119,7 +116,7 @@ class Firefox:
     def close(self) -> None:
         self._socket.close()
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
 
 
 @pytest.fixture
