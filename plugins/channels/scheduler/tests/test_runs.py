@@ -138,7 +138,7 @@ def test_repeated_failure_is_reported_once(make_home: Make, clock: Any) -> None:
 
     first, second, third = home.run(life())
     assert "failed: the model is away" in first
-    assert "not reported until it works again" in first
+    assert "not reported until it succeeds again" in first
     assert second == "back"
     assert "failed: the model is away" in third
     assert len(home.harness.channel.sent) == 4
