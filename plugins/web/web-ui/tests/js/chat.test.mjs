@@ -81,6 +81,11 @@ test("a snapshot of the end keeps the earlier messages", () => {
   chat.load(end);
   assert.deepEqual(shown(chat), ["user: hi", ...WHOLE]);
   assert.equal(chat.more, false);
+  [chat.top] = chat.items;
+  const version = { ...end, turn: null, session: { id: "other" }, messages: end.messages.map((one) => ({ ...one, turn: "t-other" })) };
+  chat.load(version); // other messages of the same sequences
+  assert.deepEqual(shown(chat), WHOLE);
+  assert.deepEqual([chat.more, chat.top], [true, null]);
 });
 
 test("every event twice changes nothing", () => {

@@ -28,8 +28,6 @@ export class Chat {
     this.person = person;
     /** Messages sent from this page and not confirmed yet. @type {Map<string, Item>} */
     this.sending = new Map();
-    /** The first entry to draw; null for the latest ones. @type {Item|null} */
-    this.top = null;
     this.clear();
   }
 
@@ -37,6 +35,8 @@ export class Chat {
     this.session = null;
     /** @type {Item[]} */
     this.items = [];
+    /** The first entry to draw; null for the latest ones. @type {Item|null} */
+    this.top = null;
     /** @type {Map<string, Tool>} */
     this.tools = new Map();
     /** @type {Map<string, Item>} */
@@ -61,12 +61,13 @@ export class Chat {
 
   /** @param {any} snapshot the response of `GET /api/sessions/{id}` */
   load(snapshot) {
+    if (this.session && this.session.id !== snapshot.session?.id) this.clear(); // another version: other messages, the same sequences
     const old = new Map(this.items.map((item) => [item.key, item]));
-    const { results, wrote, tools, more } = this;
+    const { results, wrote, tools, top, more } = this;
     const begin = snapshot.messages?.[0]?.seq;
     const before = begin == null ? [] : this.items.slice(0, Math.max(this.items.findIndex((item) => item.seq === begin), 0));
     this.clear();
-    Object.assign(this, { results, wrote, tools });
+    Object.assign(this, { results, wrote, tools, top });
     this.loaded = true;
     this.cursor = snapshot.cursor ?? "";
     this.session = snapshot.session;
@@ -313,10 +314,7 @@ export class Chat {
 
   /** @param {any} event */
   on_result(event) {
-    if (event.turn == null) {
-      this.placeAside({ ...event, at: event.ts });
-      return;
-    }
+    if (event.turn == null) return this.placeAside({ ...event, at: event.ts });
     this.results.set(event.turn, event);
     if (event.messages?.length) {
       const old = new Map(this.items.map((item) => [item.key, item]));
