@@ -82,6 +82,21 @@ test("blocks have a direction of their own; those in lists and quotations that o
   }
 });
 
+test("very long code and bold text stay in one piece", () => {
+  const words = "Some words about it. ".repeat(600);
+  assert.equal(whole(`\`${words.trim()}\``).match(/<code>/g).length, 1);
+  for (const text of [`**${words.trim()}**`, `Now: **${words.trim()}** and ${words}`]) {
+    const growing = new StreamedMarkdown();
+    for (let end = 700; end < text.length; end += 700) growing.set(text.slice(0, end));
+    for (const html of [whole(text), drawn(growing.set(text, true).nodes)]) {
+      assert.equal(html.match(/<strong>/g).length, 1);
+      assert.ok(!html.includes("**"));
+    }
+  }
+  const pieces = whole(`Only 5* of ${words}`).match(/<p /g).length;
+  assert.ok(pieces > 4, "a mark without its pair does not keep a paragraph whole");
+});
+
 test("a line break in a table is one; other tags stay text", () => {
   const html = whole("a<br>b <i>c</i>");
   assert.ok(html.includes("a<br></br>b <i>c"), html);

@@ -132,13 +132,14 @@ function* seams([token, ...more], text, open) {
   }
 }
 
-/** Marks that come in pairs; one between spaces or within a word is none of them. */
+/** A mark between spaces or within a word is none of a pair. */
 const STRAY = /\\.|(?<=\s)[*_~](?=\s)|(?<=\w)_(?=\w)/g;
-const PAIRED = [/`/, /\*/, /_/, /~/, /\$/, /[[\]]/];
+/** Marks that come in pairs: of code and of bold text, which are never cut, and the others. */
+const PAIRED = [/`/, /\*\*/, /\*/, /_/, /~/, /\$/, /[[\]]/];
 
 /**
  * Return where to cut a very long paragraph that begins at `open`: before a word, best after a
- * sentence, and outside of code, emphasis and links if there is such a place. Return 0 if it is short.
+ * sentence, and outside of emphasis and links if there is such a place. Return 0 if it is short.
  * @param {string} text @param {number} open
  */
 function seam(text, open) {
@@ -152,8 +153,9 @@ function seam(text, open) {
       if (cut < PIECE_CHARS / 2) break;
       if (!/\p{L}/u.test(piece[cut] ?? "")) continue;
       const begun = piece.slice(0, cut).replace(STRAY, "");
-      if (PAIRED.every((mark) => begun.split(mark).length % 2)) return open + cut;
-      any ||= open + cut;
+      const within = PAIRED.findIndex((mark) => begun.split(mark).length % 2 === 0);
+      if (within < 0) return open + cut;
+      if (within > 1) any ||= open + cut;
     }
   }
   return rest > 4 * PIECE_CHARS ? any : 0;
