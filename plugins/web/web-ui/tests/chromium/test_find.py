@@ -14,8 +14,15 @@ from ..test_large_session import FILL
 from .conftest import Window
 
 New = Callable[..., Window]
+WHALE = """The blue whale is the largest animal.
+
+<details>
+<summary>Food</summary>
+
+Krill
+</details>"""
 MODEL = [
-    {"when": "whale", "text": "The blue whale is the largest animal.", "repeat": True},
+    {"when": "whale", "text": WHALE, "repeat": True},
     {"when": ".", "text": "answered", "repeat": True},
 ]
 
@@ -58,11 +65,20 @@ def read_long_chat(one: Window, gateway: Gateway, session: str) -> None:
         )
         shown = one.page.evaluate(drawn)
         assert shown == list(range(shown[0], shown[0] + 150))
+    one.button("Edit").first.click()
+    editor = one.page.get_by_role("textbox", name="Edit message")
+    editor.fill("tell me more")
+    one.page.evaluate("document.querySelector('.log').scrollTop = 1e9")
+    one.log.locator('[data-message="150"] footer').wait_for()
+    assert editor.input_value() == "tell me more"
+    one.button("Cancel").click()
+    editor.wait_for(state="detached")
     one.say("hello")
     one.log.locator('[data-message="602"]').get_by_text("answered").wait_for()
     assert len(one.page.evaluate(drawn)) <= 150
     one.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert one.page.evaluate(drawn) == list(range(1, 603))
+    assert one.log.locator("details[open]").count() == 300
 
 
 @pytest.mark.slow

@@ -15,12 +15,13 @@ export async function jump(chat, address, seq) {
   while (chat.more && first() > seq) {
     chat.prepend(await call("GET", address(`?tail=1000&before=${first()}`)));
   }
-  const at = chat.items.findLastIndex((item) => item.kind === "message" && item.seq != null && item.seq <= seq);
-  chat.top = chat.items[Math.max(at - BEFORE, 0)];
+  const item = chat.items.findLast((one) => one.kind === "message" && one.seq != null && one.seq <= seq);
+  if (!item) return;
+  chat.top = chat.items[Math.max(chat.items.indexOf(item) - BEFORE, 0)];
   chat.changed();
   for (const wait of WAITS) {
     await new Promise((done) => setTimeout(done, wait));
-    const found = document.querySelector(`[data-message="${chat.items[at]?.seq}"]`);
+    const found = document.querySelector(`[data-message="${item.seq}"]`);
     found?.scrollIntoView({ block: "start" }); // the log keeps in place what is at its top
     found?.classList.add("found");
   }

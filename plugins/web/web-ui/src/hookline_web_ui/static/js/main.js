@@ -6,7 +6,6 @@ import { Composer, keepAhead, keepDraft } from "./composer.js";
 import { Header } from "./header.js";
 import { N_, t } from "./i18n.js";
 import { OpenQuestions } from "./inbox_count.js";
-import { unfoldToPrint } from "./print.js";
 import { QuestionDock } from "./question.js";
 import { Queue } from "./queue.js";
 import * as shell from "./shell.js";
@@ -476,7 +475,6 @@ addEventListener("compose", (event) => {
   give(/** @type {CustomEvent} */ (event).detail);
 });
 addEventListener("online", resendAll);
-unfoldToPrint();
 addEventListener("pageshow", (event) => void (event.persisted && snapshot()));
 
 shell.addShortcuts([

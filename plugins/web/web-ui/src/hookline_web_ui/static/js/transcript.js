@@ -4,6 +4,7 @@ import { copy, copyFormatted } from "./copy.js";
 import { Editor, VersionSwitch } from "./edit.js";
 import { N_, t } from "./i18n.js";
 import { StreamedMarkdown, markdown } from "./markdown.js";
+import { unfold } from "./print.js";
 import { Until } from "./question.js";
 import { DiffView, Quoting, Visible, picture } from "./text.js";
 import { clock, duration, gist, shortened, size } from "./util.js";
@@ -115,6 +116,7 @@ export function Log({ chat, actions, earlier, empty }) {
       note();
     }
     jump.current.hidden = was.current.follow;
+    if (items.some((item) => item.key === actions.editing)) return; // what is typed would be lost
     if (box.scrollTop < 200 && from > 0) move(-STEP);
     else if (below < 200 && from < latest) move(STEP);
     else if (box.scrollTop < 200 && chat.more && !earlier) actions.earlier();
@@ -154,19 +156,21 @@ export function Log({ chat, actions, earlier, empty }) {
   });
   useLayoutEffect(() => {
     const watcher = new ResizeObserver(() => (was.current.follow || log.current.scrollHeight <= log.current.clientHeight ? toEnd() : stay()));
-    for (const name of ["beforeprint", "afterprint"]) addEventListener(name, () => setWhole(name === "beforeprint"));
     watcher.observe(log.current);
     watcher.observe(log.current.firstElementChild);
-    return () => watcher.disconnect();
+    const ended = new AbortController();
+    for (const name of ["beforeprint", "afterprint"]) addEventListener(name, () => setWhole(name === "beforeprint"), { signal: ended.signal });
+    return () => (watcher.disconnect(), ended.abort());
   }, []);
+  useLayoutEffect(() => (whole ? unfold() : undefined), [whole]);
   return html`<div class="log-frame">
     <div
       class="log" role="log" aria-label=${t("Conversation")} aria-live="off" tabindex="0"
       ref=${log} onScroll=${show}
     >
       <div class="column">
-        ${chat.more && !from &&
-        html`<button type="button" class="earlier" disabled=${earlier} onClick=${actions.earlier}>
+        ${(chat.more || from > 0) &&
+        html`<button type="button" class="earlier" disabled=${earlier} onClick=${from > 0 ? () => move(-STEP) : actions.earlier}>
           ${earlier ? t("Loading …") : t("Show earlier messages")}
         </button>`}
         ${empty}
