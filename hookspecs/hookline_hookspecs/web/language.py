@@ -85,24 +85,36 @@ class Language:
 
     def text(self, english: str) -> str:
         """Return the translation of finished text: of all of it, or else of each line, part between
-        `` · `` or sentence that is known, also after ``name: `` or code in backticks. A very long
-        one stays English."""
+        `` · `` or sentence that is known, also after ``name: `` or code in backticks. Code itself
+        stays as it is: in backticks, in a block and in a quoted line ``    | ``. So does a very
+        long text."""
         if len(english) > MAX_FINISHED_CHARS:
             return english
-        if "\n" not in english:
-            return self._line(english)
-        return self._known(english) or "\n".join(map(self._line, english.split("\n")))
+        if "\n" in english and (found := self._known(english)) is not None:
+            return found
+        lines, fence = [], ""
+        for line in english.split("\n"):
+            mark = _FENCE.match(line)
+            is_code = fence or mark or line.startswith("    | ")
+            lines.append(line if is_code else self._line(line))
+            if not fence:
+                fence = mark[1] if mark else ""
+            elif line.strip() == fence:
+                fence = ""
+        return "\n".join(lines)
 
     def _line(self, line: str) -> str:
         bare = line.strip()
         if not bare:
             return line
-        parts = [bare] if bare in self.messages else bare.split(" · ")
+        parts = [bare] if bare in self.messages else _parts(bare)
         return line.replace(bare, " · ".join(self._part(one) or one for one in parts))
 
     def _part(self, bare: str) -> str | None:
         if bare in self.messages:
             return self.sentence(bare)
+        if (code := _SPAN.match(bare)) and code[0] == bare:
+            return None
         if (found := self._sentences(bare)) is not None:
             return found
         for pattern in (_CODE, _WHOLE, _NAME):
@@ -178,6 +190,19 @@ class Language:
         }
 
 
+def _parts(line: str) -> list[str]:
+    """Split a line at `` · ``, except in code."""
+    return [one.replace("\0", " · ") for one in _SPAN.sub(_hide, line).split(" · ")]
+
+
+def _hide(code: re.Match[str]) -> str:
+    return code[0].replace(" · ", "\0")
+
+
+_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+"""Code in backticks."""
+_FENCE = re.compile(r"\s*(```+)")
+"""The first line of a block of code."""
 _CODE, _WHOLE, _NAME = re.compile(r"`[^`]*` "), re.compile(""), re.compile(r"[^:]*: ")
 """What may stand before a sentence: code, nothing, a name."""
 _NUMBER = re.compile(r"[0-9]{1,9}|[0-9]{1,3}(?:,[0-9]{3}){1,4}")

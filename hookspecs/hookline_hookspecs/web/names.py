@@ -31,9 +31,8 @@ ENDINGS: Mapping[str, str] = {
     "stopped": N_("a stop"),
     "error": N_("an error"),
     "budget": N_("a used-up budget"),
-    "running": N_("still running"),
 }
-"""What a turn ended with, by its ``stop``; ``running`` is the state of one that has not ended."""
+"""What a turn ended with, by its ``stop``."""
 
 
 def ending(stop: str) -> str:
@@ -60,4 +59,9 @@ def named(id_: str) -> Named:
 
 def named_origins(origins: Sequence[Origin]) -> str:
     """Return the sources of a text as people read them, outside ones first."""
-    return named_sources([replace(one, source=plain_name(one.source)) for one in origins])
+    return named_sources(
+        [
+            one if one.kind == "outside" else replace(one, source=plain_name(one.source))
+            for one in origins
+        ]
+    )

@@ -63,7 +63,7 @@ def test_goal_continues_until_judge_says_done(make_home: Make) -> None:
     assert accepted.startswith("Goal ")
     assert "At most 20 turns, 1,000,000 tokens and 60 minutes" in accepted
     assert (one, two) == ("half", "all")
-    assert "reached · 2 turns · Paint the fence\nall is there" in report
+    assert "reached · 2 turns · `Paint the fence`\nall is there" in report
     assert "· reached ·" in status
     assert home.prompts[0].startswith("Goal: Paint the fence\n")
     assert home.prompts[1].startswith(
@@ -301,8 +301,8 @@ def test_background_goal_leaves_chat_free_and_reports_once(make_home: Make) -> N
     said = home.run(life())
     assert said[0].startswith("Background goal ")
     assert said[1] == "hello to you"
-    assert "active · Count the files" in said[2]
-    assert "reached · 1 turn · Count the files\ncounted\n\nall counted" in said[3]
+    assert "active · `Count the files`" in said[2]
+    assert "reached · 1 turn · `Count the files`\ncounted\n\nall counted" in said[3]
     assert home.unread == []
 
 
@@ -373,7 +373,7 @@ def test_goal_is_continued_by_next_process(make_home: Make, kind: str) -> None:
         return said
 
     said = after.run(later())
-    assert "Wait for it\nover" in said[-1]
+    assert "`Wait for it`\nover" in said[-1]
     assert len(said) == (2 if kind == "goal" else 1)
     assert after.model.steps == []
 
@@ -400,5 +400,5 @@ def test_ending_command_names_how_to_continue_goal(make_home: Make) -> None:
         return outcome.text
 
     again = make_home(model=["x"], plugins=[Work])
-    assert "set · Count the files\n  0 of 20 turns" in (status := again.run(next_life()))
+    assert "set · `Count the files`\n  0 of 20 turns" in (status := again.run(next_life()))
     assert f"No process works on it now. {there}" in status

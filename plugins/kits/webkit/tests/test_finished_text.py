@@ -92,6 +92,13 @@ FOUND = {
         ("nothing is running. Unknown.", "nothing is running. Unknown."),
         ("x · nothing is running · the file a is missing", "x · nichts läuft · die Datei a fehlt"),
         ("1 cat · 1,000 cats · no cats", "1 Katze · 1,000 Katzen · no cats"),
+        ("`nothing is running` · nothing is running", "`nothing is running` · nichts läuft"),
+        ("`1 cat · x: 1 cat` · 1 cat", "`1 cat · x: 1 cat` · 1 Katze"),
+        ("`` ` · 1 cat ``; 1 cat", "`` ` · 1 cat ``; 1 cat"),
+        (
+            "1 cat\n````\n1 cat\n```\n+x: 1 cat\n````\n1 cat\n    | 1 cat",
+            "1 Katze\n````\n1 cat\n```\n+x: 1 cat\n````\n1 Katze\n    | 1 cat",
+        ),
         ("a name of a person", "a name of a person"),
         ("", ""),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hookline.testing import Harness, calls
+from hookline.testing.pages import PageClient
 from hookline_hookspecs import (
     Context,
     Inbound,
@@ -77,6 +78,11 @@ def test_recall_result_has_the_origins_of_its_facts(h: Harness) -> None:
     assert OLD in result.text
     assert PAGE in result.origins
     assert "page.example" not in result.text
+
+
+def test_page_names_the_source_of_a_fact_as_it_is(h: Harness) -> None:
+    site = PageClient(h)
+    assert f"from {PAGE.source}" in site.text(site.get("/memory"))
 
 
 @pytest.mark.parametrize("action", ["forget", "remove"])

@@ -155,7 +155,7 @@ def test_skill_commands_work_on_every_channel(bench: Bench, channel: str) -> Non
 
         answers = bench.harness.run(conversation())
     assert answers == [
-        f"deploy-shop · used 1 time · {SHOP}",
+        f"`deploy-shop` · used 1 time · {SHOP}",
         "No skills match 'plants'.",
         "Usage: /skill NAME. /skills lists the names.",
         "No skill 'deploy'. Similar: deploy-shop.",

@@ -129,8 +129,8 @@ def test_help_shows_where_commands_of_others_come_from(harness: Make) -> None:
     h = harness(Commands, Standup)
     listed = h.send("/help all").text
     assert "Plugin standup\n/standup" in listed
-    assert h.send("/help standup").text.endswith("It comes from plugin standup.")
-    assert h.send("/help new").text.endswith("It comes from plugin commands.")
+    assert h.send("/help standup").text.endswith("It comes from the plugin standup.")
+    assert h.send("/help new").text.endswith("It comes from the plugin commands.")
     bundled = Command("/deploy", "Deploy it.", lambda _ctx, _args: "", source="bundle shop")
     assert full_help([bundled], "web").startswith("Bundle shop\n/deploy: Deploy it.")
 
@@ -139,7 +139,7 @@ def test_help_of_one_command_shows_its_full_text(harness: Make) -> None:
     h = harness(Commands, Notes)
     assert h.send("/help SU").text == (
         "/standup (/su)\n\nSay what is up.\n\nThis line is no help.\n\nIn a group: admins only.\n\n"
-        "It comes from plugin notes."
+        "It comes from the plugin notes."
     )
     assert "It works while a turn is running." in h.send("/help /stop").text
     assert h.send("/help nothing").text == "Unknown command /nothing. Try /help all."
@@ -244,8 +244,8 @@ def test_resume_returns_to_a_session_of_the_chat(harness: Make) -> None:
     heading, newest, oldest = h.send("/resume", session=None).text.splitlines()
     assert heading.startswith("Write /resume")
     assert newest.startswith(f"{old} · ")
-    assert newest.endswith(" · 2 turns · x")
-    assert oldest.endswith(" · 1 turn · y")
+    assert newest.endswith(" · 2 turns · `x`")
+    assert oldest.endswith(" · 1 turn · `y`")
 
 
 def test_resume_with_ambiguous_prefix_lists_matches(harness: Make) -> None:

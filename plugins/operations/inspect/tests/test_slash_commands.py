@@ -187,7 +187,7 @@ def test_sessions_lists_sessions_of_chat_without_sub_agents(harness: Make) -> No
     h.send("x", session="two")
     lines = h.send("/sessions", session="two").text.splitlines()
     assert [line.split()[0] for line in lines] == ["two", "one", "Go"]
-    assert lines[0] == "two · 1 turn · x"  # by its first words, as it has no title
+    assert lines[0] == "two · 1 turn · `x`"  # by its first words, as it has no title
 
 
 def test_plugins_lists_states_and_reasons(harness: Make) -> None:
@@ -201,7 +201,7 @@ def test_plugins_lists_states_and_reasons(harness: Make) -> None:
 
     h = harness(Inspect, Broken, Quiet, config={"quiet": False}, strict=False)
     lines = h.send("/plugins").text.splitlines()
-    assert "inspect · on" in lines
-    assert "quiet · off" in lines
-    (broken,) = [line for line in lines if line.startswith("broken · failed · ")]
+    assert "`inspect` · on" in lines
+    assert "`quiet` · off" in lines
+    (broken,) = [line for line in lines if line.startswith("`broken` · failed · ")]
     assert "no such file" in broken

@@ -8,6 +8,7 @@ from importlib.resources import files
 from hookline_hookspecs.channels import TERMINAL
 from hookline_hookspecs.prices import format_money
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.visible_text import code_span
 from hookline_hookspecs.web import tn
 
 from .config import GoalsConfig
@@ -26,7 +27,10 @@ STATES = {
 USAGE = "\n".join(
     (
         N_("/goal TEXT works on a goal in this chat, turn after turn."),
-        N_("/goal shows its state; /goal pause, /goal resume, /goal clear take a background id."),
+        N_(
+            "/goal shows its state; /goal pause, /goal resume and /goal clear change it. "
+            "For a background goal, add its id."
+        ),
         N_("/background TEXT works on one in a session of its own and reports at the end."),
     )
 )
@@ -98,12 +102,12 @@ def line(goal: Goal, config: GoalsConfig, *, is_alone: bool = False) -> str:
     if is_alone:
         why += f"\n  {N_('No process works on it now.')} {continuing(goal)}"
     state = N_("set") if is_alone else STATES[goal.state]
-    return f"{name(goal)} · {state} · {short(goal.goal)}\n  {' · '.join(used)}{why}"
+    return f"{name(goal)} · {state} · {code_span(short(goal.goal))}\n  {' · '.join(used)}{why}"
 
 
 def report(goal: Goal) -> str:
     """Return the report for the chat when a goal stops."""
-    parts = (name(goal), STATES[goal.state], _turns(goal.turns), short(goal.goal))
+    parts = (name(goal), STATES[goal.state], _turns(goal.turns), code_span(short(goal.goal)))
     lines = [" · ".join(parts)]
     if goal.reason:
         lines.append(goal.reason)

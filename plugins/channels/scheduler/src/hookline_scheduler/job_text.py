@@ -10,6 +10,7 @@ from typing import Any
 from hookline_hookspecs import Turn
 from hookline_hookspecs.sentences import N_
 from hookline_hookspecs.stored_origins import named, strangers
+from hookline_hookspecs.visible_text import code_span
 
 from .cron_text import describe
 from .job_store import Job, JobRun, RunOutcome
@@ -105,7 +106,7 @@ def line(job: Job, last: JobRun | None) -> str:
         parts.append(N_(f"interrupted: {short(last.reason)}"))
     if others := strangers(job.origins):
         parts.append(N_(f"contains text from {named(others)}"))
-    return " · ".join([*parts, short(job.prompt)])
+    return " · ".join([*parts, code_span(short(job.prompt))])
 
 
 def row(job: Job, last: JobRun | None) -> dict[str, Any]:

@@ -271,6 +271,7 @@ def _fields(
 ) -> list[Field]:
     others = (job.chat.name for job, _ in rows if not job.chat.workspace)
     chats = dict.fromkeys([own.name, TERMINAL_LABEL, *others])
+    labels = {name: plain_name(name) for name in chats} | {TERMINAL_LABEL: t(TERMINAL_LABEL)}
     prompt = t("Include everything it needs to know: it runs in its own session.")
     zone = t("Such as Europe/Berlin. Leave empty for this machine's time zone.")
     return [
@@ -287,7 +288,7 @@ def _fields(
             errors.get("zone", ""),
         ),
         Field("chat", t("Chat"), "choice", given.get("chat", own.name), list(chats), t(CHAT_HELP),
-            labels={name: plain_name(name) for name in chats}),
+            labels=labels),
     ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 from hookline_hookspecs import Context, HooklineError
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.visible_text import code_span
 from hookline_hookspecs.web import tn
 
 from .parts import SkillParts
@@ -30,7 +31,7 @@ async def list_skills(parts: SkillParts, ctx: Context, words: str) -> str:
         marks = [tn("used {n} time", "used {n} times", count)] if count else []
         marks += [N_("pinned")] if skill.name in pins else []
         described = await parts.viewer.described(ctx, skill)
-        lines.append(" · ".join([skill.name, *marks, described]))
+        lines.append(" · ".join([code_span(skill.name), *marks, described]))
     if len(skills) > MAX_LISTED:
         lines.append(N_(f"… and {len(skills) - MAX_LISTED} more; search with /skills WORDS."))
     return "\n".join(lines)

@@ -125,7 +125,7 @@ def _help_of(one: Command) -> str:
         lines.append(N_("It works while a turn is running."))
     lines.append(AUDIENCE_TEXTS[one.audience])
     if one.source:
-        lines.append(N_(f"It comes from {one.source}."))
+        lines.append(N_(f"It comes from the {one.source}."))
     return "\n\n".join(lines)
 
 

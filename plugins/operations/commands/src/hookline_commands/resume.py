@@ -8,7 +8,7 @@ from typing import Any
 
 from hookline_hookspecs import Host, Session
 from hookline_hookspecs.sentences import N_
-from hookline_hookspecs.visible_text import spell_out
+from hookline_hookspecs.visible_text import code_span, spell_out
 from hookline_hookspecs.web import tn
 
 MAX_SESSIONS = 1000
@@ -43,7 +43,7 @@ def session_line(row: Row) -> str:
     """Return the line that shows a session in a list."""
     used = datetime.fromtimestamp(row["updated"]).strftime("%Y-%m-%d %H:%M")
     turns = tn("{n} turn", "{n} turns", row["turns"])
-    return " · ".join(filter(None, [row["id"], used, turns, session_name(row)]))
+    return " · ".join(filter(None, [row["id"], used, turns, code_span(session_name(row))]))
 
 
 def session_list(rows: Sequence[Row], heading: str) -> str:

@@ -190,7 +190,7 @@ def _cost(report: UsageReport, money: Money) -> list[str]:
         parts.append(
             N_(f"the provider's cache saved {money(saved)}")
             if saved > 0
-            else N_(f"the provider's cache added {money(-saved)}")
+            else N_(f"the provider's cache cost {money(-saved)} more")
         )
     if unknown:
         parts.append(N_(f"without {', '.join(unknown)} (price unknown)"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookline_hookspecs import Context, Refused
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.visible_text import code_span
 from hookline_hookspecs.web import tn
 
 from .plugin_listing import all_plugins
@@ -22,7 +23,7 @@ async def status(ctx: Context) -> str:
     count = tn("{n} message", "{n} messages", len(ctx.history))
     model = model_of(ctx)
     lines = [
-        " · ".join(filter(None, [name, session.title, count, doing])),
+        " · ".join(filter(None, [name, code_span(session.title or ""), count, doing])),
         N_(f"Model: {model}") if model else N_("Model: none is configured"),
         N_(f"Workspace: {_workspace(ctx)}"),
         await cost(ctx.host, session.id),
@@ -43,7 +44,7 @@ async def sessions(ctx: Context) -> str:
     chat = {"channel": here.channel, "chat_id": here.chat_id}
     rows = await ctx.host.storage.fetch("chat_sessions", **chat, limit=MAX_SESSIONS)
     lines = [
-        " · ".join(filter(None, [row["id"], _turns(row["turns"]), session_name(row)]))
+        " · ".join(filter(None, [row["id"], _turns(row["turns"]), code_span(session_name(row))]))
         for row in rows
         if row["turns"] or row["id"] == here.id
     ]
@@ -61,5 +62,6 @@ async def plugins(ctx: Context) -> str:
     lines = []
     for row in await all_plugins(ctx.host):
         if row["state"] != "off" or "warnings" in row:  # config names it
-            lines.append(" · ".join(filter(None, [row["name"], row["state"], row["reason"]])))
+            parts = (code_span(row["name"]), row["state"], row["reason"])
+            lines.append(" · ".join(filter(None, parts)))
     return "\n".join(lines) or N_("No plugins are on.")

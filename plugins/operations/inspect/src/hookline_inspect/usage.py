@@ -111,7 +111,7 @@ def _cost(found: Mapping[tuple[str, str], _ModelUsage], prices: Prices) -> str:
     if round(saved, 4) > 0:
         lines.append(N_(f"The provider's cache saved {prices.format(saved)}."))
     elif round(saved, 4):
-        lines.append(N_(f"The provider's cache added {prices.format(-saved)}."))
+        lines.append(N_(f"The provider's cache cost {prices.format(-saved)} more."))
     if unknown:
         lines.append(N_(f"Not counted, because the price is unknown: {', '.join(unknown)}."))
     return "\n".join(lines)
