@@ -5,7 +5,13 @@ from __future__ import annotations
 from hookline_hookspecs.forms import describe_field
 from hookline_hookspecs.questions import StoredQuestion, abridged_preview, risky_lines
 from hookline_hookspecs.sentences import N_
-from hookline_hookspecs.visible_text import code_block, escape_markdown, on_one_line, spell_out
+from hookline_hookspecs.visible_text import (
+    code_block,
+    code_span,
+    escape_markdown,
+    on_one_line,
+    spell_out,
+)
 
 CLOSED = N_("That question is already answered or closed. Nothing was changed.")
 TOO_LONG_TO_ACCEPT = (
@@ -13,7 +19,7 @@ TOO_LONG_TO_ACCEPT = (
     "all of it; there it can be accepted. Here it can only be refused."
 )
 MAX_NAME_CHARS = 100
-"""Characters shown of the name of a person or chat."""
+"""Characters shown of the name of a person or chat, or of a question about no tool."""
 
 
 def question_text(question: StoredQuestion, *, for_other: bool) -> str:
@@ -69,7 +75,8 @@ def _how_to_write(question: StoredQuestion) -> list[str]:
 
 def closing_text(question: StoredQuestion) -> str:
     """What happened to a closed question, for people who have not answered it."""
-    what = f"{question.tool or question.kind} ({question.id})"
+    name = question.tool or code_span(on_one_line(question.text, MAX_NAME_CHARS))
+    what = f"{name} ({question.id})"
     answer = question.answer
     if answer is not None:
         by = answer.by or N_("a plugin")

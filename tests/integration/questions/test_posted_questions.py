@@ -126,7 +126,8 @@ def test_posted_question_decided_elsewhere_is_closed_without_the_plugin(harness:
         await questions(h).close_about("door", "ann", "Let in", "fake:boss")
         closed = await questions(h).get(stored.id)
         assert (closed.state, closed.answer.by) == ("answered", "fake:boss")
-        await until(lambda: any("answered by fake:boss" in one.text for one in h.channel.sent))
+        told = f"The question about `Let ann in?` ({stored.id}) was answered by fake:boss: Let in."
+        await until(lambda: told in [one.text for one in h.channel.sent])
         assert h.plugin(Door).done == []
 
     h.run(story())
