@@ -48,14 +48,15 @@ class Versions:
         said, turn = await message_before(self._host, row["id"], body.get("before"))
         files: list[str] = []
         is_new = not await self._host.storage.fetch("version", id=new)
+        message = {"message_id": body.get("message_id"), "text": said if text is None else text}
         if is_new:
             await self._copy(who, row["id"], str(new), body["before"], edited=text is not None)
-            copies = await self._files.again(who, row["id"], turn, kept)
-            files = [one["id"] for one in copies]
-        message = {"message_id": body.get("message_id"), "text": said if text is None else text}
         try:
+            if is_new:
+                copies = await self._files.again(who, row["id"], turn, kept)
+                files = [one["id"] for one in copies]
             accepted = await self._sender.message(who, str(new), {**message, "files": files})
-        except Problem:
+        except Exception:  # else the version would hide its chat
             if is_new:
                 await self._host.services[Inspection].delete_session(str(new))
                 await self._host.storage.execute("forget_version", id=new)
