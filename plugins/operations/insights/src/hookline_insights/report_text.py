@@ -26,7 +26,6 @@ MAX_SKILLS = 5
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 FAILED = ("error", "budget", "max_iterations")
 """The ways in which a turn ends without an answer."""
-_KINDS = {"agent": "of sub-agents", "review": "of reviews"}
 
 
 def report_text(report: UsageReport, money: Money) -> str:
@@ -102,12 +101,21 @@ def _turns(report: UsageReport) -> str:
     parts = []
     for kind, stops in sorted(report.turns.items(), key=lambda item: item[0] != "chat"):
         failed = sum(stops.get(stop, 0) for stop in FAILED)
-        number = sum(stops.values())
-        turns = tn("{n} turn", "{n} turns", number)
-        parts.append(turns if kind == "chat" else f"{turns} {_KINDS.get(kind, f'of {kind}')}")
+        parts.append(_turns_of(kind, sum(stops.values())))
         parts += [tn("{n} failed", "{n} failed", failed)] if failed else []
     requests = N_(f"Requests: {report.totals['requests']:,}")
     return " · ".join([requests, *(parts or [N_("no turns")])])
+
+
+def _turns_of(kind: str, number: int) -> str:
+    match kind:
+        case "chat":
+            return tn("{n} turn", "{n} turns", number)
+        case "agent":
+            return tn("{n} turn of sub-agents", "{n} turns of sub-agents", number)
+        case "review":
+            return tn("{n} turn of reviews", "{n} turns of reviews", number)
+    return f"{tn('{n} turn', '{n} turns', number)} ({kind})"
 
 
 def _tokens(totals: Mapping[str, Any]) -> list[str]:

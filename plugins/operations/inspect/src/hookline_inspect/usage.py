@@ -88,7 +88,7 @@ def _line(model: str, purpose: str, spent: _ModelUsage, prices: Prices) -> str:
             f"{used.input:,} tokens in ({used.cache_read:,} read from the cache, "
             f"{used.cache_write:,} written to it, {used.fresh:,} uncached)"
         ),
-        N_(f"{used.output:,} tokens out"),
+        tn("{n} token out", "{n} tokens out", used.output),
         N_("price unknown") if spent.money is None else money,
     )
     return " · ".join(parts)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hookline_hookspecs.sentences import N_
+from hookline_hookspecs.web import tn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class BudgetState:
             scope,
             N_(f"{self.used:,} of {self.limit:,} tokens used today ({percent:.0f} %)"),
             cost,
-            N_(f"{left:,} tokens left"),
+            tn("{n} token left", "{n} tokens left", left),
             N_(f"resets at {resets}"),
         )
         return " · ".join(filter(None, parts))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hookline_hookspecs import HooklineError, Host
+from hookline_hookspecs.sentences import N_
 from pydantic import BaseModel, Field
 
 from .taint import host_of
@@ -92,7 +93,7 @@ class Trust:
 
     async def listed(self) -> Sequence[str]:
         """The names, one a line, with who granted them."""
-        return [f"{name}  by {by}" for name, by in await self.entries()]
+        return [f"{name} · {N_(f'trusted by {by}')}" for name, by in await self.entries()]
 
     async def entries(self) -> Sequence[tuple[str, str]]:
         """Return each name with who granted it: ``config.yaml``, or a person."""
