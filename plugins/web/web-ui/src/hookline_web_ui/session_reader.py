@@ -389,6 +389,8 @@ def turn_question(row: Row, turn: str, who: Identity) -> dict[str, Any]:
         "chat": f"{row['channel']}:{row['chat_id']}",
         "inbox": True,
         "ends_turn": True,
+        "root": row["root"] or row["id"],
+        "updated": row["updated"],
         "may_answer": is_mine(who, (row["channel"], row["chat_id"])),
     }
 

@@ -37,7 +37,7 @@ ORDER BY s.updated DESC, s.created DESC LIMIT :limit;
 
 -- The sessions of a person whose last turn ended with a question, the oldest question first.
 -- name: asked
-SELECT s.id, s.channel, s.chat_id, s.question,
+SELECT s.id, s.channel, s.chat_id, s.question, s.updated, v.root,
        (SELECT t.id FROM turns t WHERE t.session_id = s.id ORDER BY t.number DESC LIMIT 1) AS turn
 FROM sessions s LEFT JOIN web_ui_versions v ON v.id = s.id
 LEFT JOIN web_ui_places p ON p.id = COALESCE(v.root, s.id)

@@ -30,10 +30,13 @@ export class OpenQuestions {
     else if (event.type === "answered") {
       if (!this.byId.delete(event.question)) return;
     } else {
-      // A new turn answers the question that the last one ended with; so does putting the chat away.
-      const over = event.state === "running" || event.deleted || event.row?.archived;
-      const ended = [...this.byId.values()].filter((one) => one.ends_turn && one.session === event.session);
-      if (!over || !ended.length) return;
+      // A new turn or another version answers the question that the last one ended with; so does putting the chat away.
+      const { row } = event;
+      const over = event.state === "running" || event.deleted || row?.archived || row?.ended;
+      const isOver = (/** @type {any} */ one) =>
+        one.session === event.session ? over : one.root === row?.root && (row?.archived || row?.updated > one.updated);
+      const ended = [...this.byId.values()].filter((one) => one.ends_turn && isOver(one));
+      if (!ended.length) return;
       for (const one of ended) this.byId.delete(one.id);
     }
     if (event.type === "answered") closeNotification(event.question);
