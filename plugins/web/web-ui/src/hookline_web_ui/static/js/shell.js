@@ -88,11 +88,14 @@ function labelThemeButtons() {
 
 /** @type {Shortcut[]} */
 const shortcuts = [
-  { keys: "Ctrl K", does: N_("Search chats, messages, pages and commands"), run: showPalette },
   { keys: "?", does: N_("Show keyboard shortcuts"), run: showShortcuts },
-  { keys: "n", does: N_("New chat"), run: () => go("/") },
   { keys: "g", does: N_("Go to navigation"), run: focusNavigation },
   { keys: "t", does: N_("Change theme"), run: nextTheme },
+];
+/** Those of people who may chat. @type {Shortcut[]} */
+const ofChats = [
+  { keys: "Ctrl K", does: N_("Search chats, messages, pages and commands"), run: showPalette },
+  { keys: "n", does: N_("New chat"), run: () => go("/") },
 ];
 /** Buttons that ignore the second click of a double click. */
 const ONCE = "[data-question] button, .queue button, .stop, .broke button, .message footer > button";
@@ -298,8 +301,11 @@ export function begin() {
     if (target.closest("[data-organise]")) import("./organise.js").then((one) => one.organise());
     if (target.closest("[data-notifications]")) import("./push.js").then((one) => one.showNotifications());
   });
-  // Load what Ctrl K shows before it is pressed: what is typed after it must not go into a message.
-  loadRecent().then(() => import("./palette.js")).catch(() => {});
+  if (document.querySelector("[data-recent]")) {
+    shortcuts.unshift(...ofChats);
+    // Load what Ctrl K shows before it is pressed: what is typed after it must not go into a message.
+    loadRecent().then(() => import("./palette.js")).catch(() => {});
+  }
   const asApp = () => import("./push.js").then((one) => one.registerWorker()).catch(() => {});
   if (matchMedia("(display-mode: standalone)").matches) asApp();
   addEventListener("appinstalled", asApp);
