@@ -55,9 +55,9 @@ function known() {
 async function messages(typed) {
   const { sessions } = await call("GET", `/api/sessions?limit=8&q=${encodeURIComponent(typed)}`);
   const roots = new Set();
-  const listed = new Set(recentChats().map((one) => one.id));
+  const listed = new Set(recentChats().map((one) => one.root ?? one.id));
   return sessions
-    .filter((/** @type {any} */ one) => (one.found || !listed.has(one.id)) && !roots.has(one.root) && roots.add(one.root))
+    .filter((/** @type {any} */ one) => (one.found || !listed.has(one.root)) && !roots.has(one.root) && roots.add(one.root))
     .map((/** @type {any} */ one) => ({
       ...(one.found ? { group: "Messages", title: spelled(near(one.found, typed)), about: titleOf(one) } : entry(one)),
       run: () => go(address(one, one.found_seq == null ? "" : `#m${one.found_seq}`)),
