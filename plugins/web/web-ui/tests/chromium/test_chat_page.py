@@ -306,6 +306,7 @@ def test_card_title_and_list_show_what_is_hidden(window: New) -> None:
 @pytest.mark.slow
 def test_long_command_can_be_read_and_denied_on_a_phone(window: New) -> None:
     one = window(360, 640, has_touch=True, is_mobile=True).open()
+    assert not one.box.evaluate("box => box === document.activeElement")  # with its keyboard
     one.say("remove it")
     group = one.page.get_by_role("group", name="Approval")
     group.wait_for()

@@ -36,7 +36,7 @@ export function keepDraft(id, draft) {
 export function keepAhead(id, area) {
   const { text, files } = readDraft(id);
   if (area.value) keepDraft(id, { text: [text, area.value].filter(Boolean).join("\n\n"), files });
-  return document.activeElement === area;
+  return document.activeElement === area && (!TOUCH.matches || area.value !== "");
 }
 
 /**
