@@ -39,7 +39,7 @@ function refresh(seconds) {
     const busy =
       document.hidden ||
       active?.matches("input, textarea, select") ||
-      document.querySelector("dialog[open]") ||
+      document.querySelector("dialog[open], details.named[open]") ||
       !document.getSelection()?.isCollapsed;
     if (busy) refresh(seconds);
     else location.reload();
