@@ -88,6 +88,13 @@ test("a snapshot of the end keeps the earlier messages", () => {
   assert.deepEqual([chat.more, chat.top], [true, null]);
 });
 
+test("a turn that begins again under another id replaces what was written", () => {
+  const chat = new Chat("s");
+  play(chat, 0, 6);
+  for (const event of events.slice(1)) assert.ok(chat.apply(event.turn ? { ...event, turn: "again" } : event));
+  assert.deepEqual(shown(chat), WHOLE);
+});
+
 test("every event twice changes nothing", () => {
   const chat = new Chat("s");
   for (const event of events) for (const _ of [1, 2]) assert.ok(chat.apply(event));

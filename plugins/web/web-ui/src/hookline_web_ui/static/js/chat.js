@@ -191,8 +191,9 @@ export class Chat {
   on_start(event) {
     const again = this.turn?.id === event.turn && event.attempt > this.turn.attempt;
     if (again || this.turn?.id !== event.turn) {
+      // What a repeated attempt had written; after an error of the store it has another id.
       this.items = this.items.filter(
-        (item) => !(item.live && item.turn === event.turn && (item.part ?? 0) >= (event.part ?? 0)),
+        (item) => !item.live || (item.turn === event.turn ? (item.part ?? 0) < (event.part ?? 0) : this.results.has(item.turn ?? "")),
       );
     }
     if (this.results.has(event.turn)) return;
