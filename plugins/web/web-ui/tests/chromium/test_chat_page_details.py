@@ -206,6 +206,7 @@ def test_formulas_are_shown_as_written(window: New) -> None:
     one.say("formulas")
     one.settled()
     shown = one.log.locator('article[data-role="assistant"] .md')
+    shown.locator("code").nth(3).wait_for()
     codes = shown.locator("code").all_inner_texts()
     assert [code.strip() for code in codes] == [
         r"\(a_1 * b_2 * c\)",
