@@ -132,7 +132,7 @@ def test_tools_of_other_plugins_are_callable(serve: Serve) -> None:
     front = "---\nname: brew-tea\ndescription: How tea is brewed.\n---\nBoil water.\n"
     (folder / "SKILL.md").write_text(front, "utf-8")
     served.harness.send("the harbour is closed", session="port")
-    assert "brew-tea · How tea is brewed." in served.call("skills_list")
+    assert "`brew-tea` · How tea is brewed." in served.call("skills_list")
     assert "Boil water." in served.call("skill_view", name="brew-tea")
     assert served.call("skill_view", name="../../config").startswith("Error: ")
     assert "session port" in served.call("session_search", query="harbour")
